@@ -1,0 +1,33 @@
+"""What a call to a scheduler can raise. The class says whether a retry is safe.
+
+AdapterError
+├── RefusedError         nothing was done and asking again will not help
+├── UnreachableError     nothing was done: a new intent may follow
+│   └── PodsRemainError  an earlier execution may still run, so nothing was admitted
+└── OutcomeUnknownError  no clear answer: it may have been done, or may still be
+
+`find` raises UnreachableError when its answer would not be complete. Only `dispatch.act` and the agent may
+catch these; anything else an adapter raises counts as unknown.
+"""
+
+from __future__ import annotations
+
+
+class AdapterError(Exception):
+    """Base. The text is one sentence, fit for the history: no secret, no path of a user."""
+
+
+class RefusedError(AdapterError):
+    """A clear refusal: nothing was done, and the same call will be refused again."""
+
+
+class UnreachableError(AdapterError):
+    """Nothing was done; the same call may be made again under a new intent."""
+
+
+class PodsRemainError(UnreachableError):
+    """Nothing was admitted: processes of an earlier execution may still run. Names them."""
+
+
+class OutcomeUnknownError(AdapterError):
+    """It may have been done, may still be done, or not: only a later Find can tell."""

@@ -1,0 +1,83 @@
+"""Every reason a decision can carry and every code a refusal can carry.
+
+The lists are the reference: docs are generated from them, and a reason that no test reaches fails the build.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Reason(StrEnum):
+    """Why a decision was made; required on decisions, absent on evidence."""
+
+    SUBMITTED = "submitted"
+    FIRST_SUBMISSION = "first-submission"
+    PLAN_RULE = "plan-rule"
+    PERSON_RESUBMIT = "person-resubmit"
+    PERSON_REQUEUE = "person-requeue"
+    HOLD_NOW = "hold-now"
+    RULE_HOLD_LIFTED = "rule-hold-lifted"
+    LAUNCH = "launch"
+    RETRY_AFTER_UNKNOWN = "retry-after-unknown"
+    RETRY_AFTER_UNREACHABLE = "retry-after-unreachable"
+    LOWEST_ATTEMPT = "lowest-attempt"
+    DUPLICATE = "duplicate"
+    CLOSED_SUBMISSION = "closed-submission"
+    GATE_FREE = "gate-free"
+    HOLD_IN_FORCE = "hold-in-force"
+    HOLD_LIFTED = "hold-lifted"
+    REQUEUE_DUE = "requeue-due"
+    RETIRED = "retired"
+    JOB_OVER = "job-over"
+    UNAUTHORIZED_RUN = "unauthorized-run"
+    DISPOSED_STOP = "disposed-stop"
+    START_WITHIN = "start-within"
+    CAN_RUN_AGAIN = "can-run-again"
+    CANCELLED = "cancelled"
+    CALLS_OVER = "calls-over"
+    PERSON_HOLD = "person-hold"
+    PERSON_RELEASE = "person-release"
+    PERSON_CANCEL = "person-cancel"
+    CANCEL_OF_UNKNOWN = "cancel-of-unknown"
+    COMPLETED = "completed"
+    GIVE_UP = "give-up"
+    BUDGET_SPENT = "budget-spent"
+    FAST_FAIL = "fast-fail"
+    PERSON_DISPOSED = "person-disposed"
+    UNMATCHED_GIVEN_UP = "unmatched-given-up"
+    STOP_DONE_AND_ABSENT = "stop-done-and-absent"
+    PROCESSES_GONE = "processes-gone"
+    ALL_CLAUSES_HOLD = "all-clauses-hold"
+    PERSON_CONTROLS = "person-controls"
+    BRAKE_TRIPPED = "brake-tripped"
+
+
+class RefusalCode(StrEnum):
+    """Why a command was refused: a stable slug with a page in docs/reference/errors."""
+
+    SPEC_DIFFERS = "spec-differs"
+    INVALID_SPEC = "invalid-spec"
+    UNKNOWN_CLUSTER = "unknown-cluster"
+    PLAN_UNSUPPORTED = "plan-unsupported"
+    NO_SUCH_JOB = "no-such-job"
+    JOB_CANCELLED = "job-cancelled"
+    OUTCOME_DECIDED = "outcome-decided"
+    INSTANCE_USED = "instance-used"
+    NOTHING_TO_LIFT = "nothing-to-lift"
+    RUN_IS_OVER = "run-is-over"
+    OTHER_RUN = "other-run"
+    NO_REQUEUE = "no-requeue"
+    NO_HOLD_NOW = "no-hold-now"
+    TARGET_UNKNOWN = "target-unknown"
+    TARGET_NOT_DISPOSABLE = "target-not-disposable"
+    STILL_ALIVE = "still-alive"
+    NO_ATTEMPT_TO_ADOPT = "no-attempt-to-adopt"
+    NODE_NOT_WAITED_FOR = "node-not-waited-for"
+    NO_CHANGE = "no-change"
+    COMMAND_ID_USED = "command-id-used"
+    DECISIONS_STOPPED = "decisions-stopped"
+    MALFORMED = "malformed"
+    SUBJECT_DIFFERS = "subject-differs"
+    UNKNOWN_VERB = "unknown-verb"
+    TOO_LARGE = "too-large"

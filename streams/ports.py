@@ -1,0 +1,153 @@
+"""What the rest of dispatch needs of a bus: history, queues, buckets. Two implementations, one suite.
+
+Every method may raise `BusUnreachableError` or `NotPermittedError`; the others are named where they apply.
+No read here is linearizable; only an accepted append proves that a read was fresh.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from datetime import datetime
+from typing import Protocol
+
+import msgspec
+
+from streams.messages.commands import Command
+from streams.messages.events import Entry, Envelope
+from streams.messages.receipts import Receipt
+
+
+class History(Protocol):
+    """The events of every job, one exact subject each."""
+
+    async def read(self, tenant: str, job: str, *, after: int = 0) -> tuple[Entry, ...]:
+        """The job's entries with a revision above `after`, oldest first, in one batched read.
+
+        `job` may be `_controls`. A stale answer is possible, a gap or a reordering is not.
+        """
+        ...
+
+    async def append(self, envelope: Envelope) -> int:
+        """Store the event if the subject's last revision is `envelope.expected`; its new revision.
+
+        An own event that was stored and not acknowledged is recognised by its id and its revision returned.
+        Raises ConflictError, RegressionError, UndecidedError, WrongStreamError, StreamFullError. Cancellation
+        means undecided.
+        """
+        ...
+
+    def follow(self, *, after: int = 0, tenant: str | None = None) -> AsyncIterator[Entry | Caught]:
+        """Every entry above `after` in order, for ever; a `Caught` each time the end was reached."""
+        ...
+
+
+class Caught(msgspec.Struct, frozen=True, kw_only=True):
+    """The follower has seen everything that was stored when it asked; the last is `revision`."""
+
+    revision: int
+
+
+class Delivery(Protocol):
+    """One message in hand. Unacknowledged it comes back, to this replica or another."""
+
+    subject: str
+    data: bytes
+    sequence: int
+
+    async def ack(self) -> None:
+        """Done with it. Raises UndecidedError if the server did not confirm."""
+        ...
+
+    async def in_progress(self) -> None:
+        """Keep it in hand for another lease."""
+        ...
+
+
+class WakeDelivery(Protocol):
+    """One wake-up in hand: never evidence, only a reason to look (L13)."""
+
+    tenant: str
+    job: str
+
+    async def ack(self) -> None: ...
+
+    async def in_progress(self) -> None: ...
+
+
+class Commands(Protocol):
+    """What services publish; a work queue partitioned by job, one in flight per shard."""
+
+    async def publish(self, command: Command, *, actor: str) -> int:
+        """Put it on the bus; its stream sequence. Raises UndecidedError when no answer came."""
+        ...
+
+    async def receive(self, shard: int, *, rank: int) -> Delivery | None:
+        """The next command of this shard, or None when a while passed without one.
+
+        `rank` (0 to 9, 0 first) is this replica's place for the shard: a lower one is served first.
+        """
+        ...
+
+    async def waiting(self) -> int:
+        """How many commands are stored and not acknowledged."""
+        ...
+
+
+class WakeUps(Protocol):
+    """Reasons to look at a job; coalesced to one a job, partitioned like commands."""
+
+    async def wake(self, tenant: str, job: str) -> None: ...
+
+    async def receive(self, shard: int, *, rank: int) -> WakeDelivery | None: ...
+
+    async def wake_at(self, tenant: str, job: str, due_at: datetime) -> None:
+        """Set the job's one timer, replacing the earlier one; never early, may be late or twice."""
+        ...
+
+
+class StatusEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """One key of the status bucket. `data` is the fleet projection's own JSON."""
+
+    key: str
+    revision: int
+    data: bytes
+
+
+class Buckets(Protocol):
+    """Projections kept on the bus for people: never read for a decision."""
+
+    async def put_receipt(self, receipt: Receipt) -> None: ...
+
+    async def get_receipt(self, tenant: str, command: str) -> Receipt | None: ...
+
+    async def put_status(self, key: str, data: bytes, *, expected: int | None) -> int:
+        """Write a key if its revision is `expected` (None: must be absent). Raises ConflictError."""
+        ...
+
+    async def get_status(self, key: str) -> StatusEntry | None: ...
+
+    def list_status(self, *, tenant: str | None = None) -> AsyncIterator[StatusEntry]:
+        """Every key once, in one read."""
+        ...
+
+    async def beat(self, replica: str, data: bytes, *, ttl_s: float) -> None:
+        """Say that this replica lives; forgotten `ttl_s` after the last beat."""
+        ...
+
+    async def replicas(self) -> dict[str, bytes]:
+        """The live replicas' last beats, by name."""
+        ...
+
+
+class Bus(Protocol):
+    """The four ports of one connection, and what closing it does."""
+
+    history: History
+    commands: Commands
+    wakeups: WakeUps
+    buckets: Buckets
+    shards: int
+
+    async def close(self) -> None:
+        """Let what is in hand finish, then disconnect."""
+        ...
