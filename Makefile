@@ -1,0 +1,51 @@
+# Every target says what it does: `make help`. A fresh machine needs python3 (3.11 or newer), make and the network.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.installed
+PACKAGES := streams projections adapters dispatch
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help setup check test lock wheel clean
+.DELETE_ON_ERROR:
+
+help: ## Say what each target does
+	@printf 'dispatch: an event-sourced supervisor of multi-node GPU training jobs on NATS JetStream\n\n'
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(READY) ## Make .venv from the lock file, every hash checked
+
+$(READY): requirements.lock pyproject.toml scripts/setup.sh
+	@sh scripts/setup.sh '$(PYTHON)' '$(VENV)'
+	@touch $@
+
+check: $(READY) ## Style: ruff, mypy --strict, import contracts, the tidy tests
+	@echo '== ruff: rules and format'
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@echo '== mypy --strict: the four packages and the tests'
+	@$(BIN)/mypy
+	@echo '== import contracts: the folders are the layers'
+	@$(BIN)/lint-imports --no-cache
+	@echo '== tidy: ceilings, docstrings, words, links'
+	@$(BIN)/pytest -q tests/tidy
+
+test: check ## Every test that needs only python3 and the network (the tiers by name: tests/README.md)
+	@echo '== tests: every tier but those that need root or Docker'
+	@$(BIN)/pytest
+
+lock: $(READY) ## Resolve pyproject.toml again into requirements.lock, with hashes
+	@echo '== uv: requirements.lock from pyproject.toml'
+	@$(BIN)/uv pip compile pyproject.toml --group dev --universal --python-version 3.11 \
+	  --generate-hashes --no-emit-index-url --no-header --upgrade -q -o requirements.lock
+
+wheel: $(READY) ## Build dist/*.whl from the checkout
+	@echo '== build: dist/*.whl, nothing fetched'
+	@$(BIN)/python -m build --wheel --no-isolation --outdir dist .
+
+clean: ## Remove what was built here: .venv, caches, dist
+	@echo '== removing .venv, caches and dist'
+	@rm -rf $(VENV) .cache dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
+	@find $(PACKAGES) tests examples scripts -name __pycache__ -type d -prune -exec rm -rf {} +
