@@ -8,7 +8,7 @@ PACKAGES := streams projections adapters dispatch
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check test lock wheel clean
+.PHONY: help setup style check test lock wheel clean
 .DELETE_ON_ERROR:
 
 help: ## Say what each target does
@@ -21,19 +21,21 @@ $(READY): requirements.lock pyproject.toml scripts/setup.sh
 	@sh scripts/setup.sh '$(PYTHON)' '$(VENV)'
 	@touch $@
 
-check: $(READY) ## Style: ruff, mypy --strict, import contracts, the tidy tests
+style: $(READY)
 	@echo '== ruff: rules and format'
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
-	@echo '== mypy --strict: the four packages and the tests'
+	@echo '== mypy --strict: the packages, the tests, the examples'
 	@$(BIN)/mypy
-	@echo '== import contracts: the folders are the layers'
-	@$(BIN)/lint-imports --no-cache
-	@echo '== tidy: ceilings, docstrings, words, links'
+	@echo '== import contracts: the folders are the layers, the core is pure'
+	@$(BIN)/lint-imports --no-cache --no-logo
+
+check: style ## Style alone: ruff, mypy --strict, import contracts, the tidy tests
+	@echo '== tidy tests: ceilings, docstrings, words, links'
 	@$(BIN)/pytest -q tests/tidy
 
-test: check ## Every test that needs only python3 and the network (the tiers by name: tests/README.md)
-	@echo '== tests: every tier but those that need root or Docker'
+test: style ## Every test that needs only python3 and the network, style included
+	@echo '== tests: every tier but those excluded by name (tests/README.md)'
 	@$(BIN)/pytest
 
 lock: $(READY) ## Resolve pyproject.toml again into requirements.lock, with hashes
