@@ -14,6 +14,8 @@ CodecError                 bytes that are no message of ours
 
 from __future__ import annotations
 
+from streams.messages.reasons import RefusalCode
+
 
 class StreamError(Exception):
     """Base of everything the bus can answer."""
@@ -73,4 +75,12 @@ class SettingsError(StreamError):
 
 
 class CodecError(ValueError):
-    """Bytes that hold no message of ours. The text is one sentence for the sender."""
+    """Bytes that hold no message of ours. The text is one sentence for the sender.
+
+    `code` and `command` are for the receipt; `command` is None when the bytes hold no valid id.
+    """
+
+    def __init__(self, sentence: str, *, code: RefusalCode = RefusalCode.MALFORMED, command: str | None = None) -> None:
+        super().__init__(sentence)
+        self.code = code
+        self.command = command

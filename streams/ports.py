@@ -15,6 +15,7 @@ import msgspec
 from streams.messages.commands import Command
 from streams.messages.events import Entry, Envelope
 from streams.messages.receipts import Receipt
+from streams.messages.values import Instant
 
 
 class History(Protocol):
@@ -37,7 +38,15 @@ class History(Protocol):
         ...
 
     def follow(self, *, after: int = 0, tenant: str | None = None) -> AsyncIterator[Entry | Caught]:
-        """Every entry above `after` in order, for ever; a `Caught` each time the end was reached."""
+        """Every entry above `after` in order, for ever; a `Caught` each time the end was reached.
+
+        Survives restarts of the bus without a gap or a repetition. Raises RegressionError when the history ends
+        below `after`, WrongStreamError when another generation took its place.
+        """
+        ...
+
+    def stored(self, *, after: int = 0, tenant: str | None = None) -> AsyncIterator[Stored]:
+        """The bytes of every message above `after`, oldest first, up to the present end: what an export keeps."""
         ...
 
 
@@ -47,27 +56,44 @@ class Caught(msgspec.Struct, frozen=True, kw_only=True):
     revision: int
 
 
-class Delivery(Protocol):
-    """One message in hand. Unacknowledged it comes back, to this replica or another."""
+class Stored(msgspec.Struct, frozen=True, kw_only=True):
+    """One message as it lies on the bus, not judged by the codec."""
 
     subject: str
     data: bytes
-    sequence: int
+    revision: int
+    stored_at: Instant
+
+
+class Delivery(Protocol):
+    """One message in hand. Unacknowledged it comes back, to this replica or another."""
+
+    @property
+    def subject(self) -> str: ...
+
+    @property
+    def data(self) -> bytes: ...
+
+    @property
+    def sequence(self) -> int: ...
 
     async def ack(self) -> None:
         """Done with it. Raises UndecidedError if the server did not confirm."""
         ...
 
     async def in_progress(self) -> None:
-        """Keep it in hand for another lease."""
+        """Keep it in hand for another lease. Raises UndecidedError if the server did not confirm."""
         ...
 
 
 class WakeDelivery(Protocol):
     """One wake-up in hand: never evidence, only a reason to look (L13)."""
 
-    tenant: str
-    job: str
+    @property
+    def tenant(self) -> str: ...
+
+    @property
+    def job(self) -> str: ...
 
     async def ack(self) -> None: ...
 
@@ -140,13 +166,32 @@ class Buckets(Protocol):
 
 
 class Bus(Protocol):
-    """The four ports of one connection, and what closing it does."""
+    """The four ports of one connection, and what closing it does.
 
-    history: History
-    commands: Commands
-    wakeups: WakeUps
-    buckets: Buckets
-    shards: int
+    `shards` and `lease_s` (how long a message stays in hand unacknowledged) are the bus's own: every replica
+    reads the same. `generation` counts the histories that were restored (L14).
+    """
+
+    @property
+    def history(self) -> History: ...
+
+    @property
+    def commands(self) -> Commands: ...
+
+    @property
+    def wakeups(self) -> WakeUps: ...
+
+    @property
+    def buckets(self) -> Buckets: ...
+
+    @property
+    def shards(self) -> int: ...
+
+    @property
+    def lease_s(self) -> float: ...
+
+    @property
+    def generation(self) -> int: ...
 
     async def close(self) -> None:
         """Let what is in hand finish, then disconnect."""

@@ -1,16 +1,42 @@
-"""The only place that spells a subject. Every token is checked before it becomes a part of one."""
+"""The only place that spells a subject. Every token is checked before it becomes a part of one.
+
+dispatch.job.<tenant>.<job>                             events of one job; job `_controls`: of a tenant
+dispatch.command.<tenant>.<actor>.<verb>.<job>          what services publish
+dispatch.receipt.<tenant>.<command>                     what became of a command
+dispatch.wake.<tenant>.<job>                            a reason to look at a job
+dispatch.timer.set|due.<tenant>.<job>                   a wake-up that waits for its time; one that is due
+dispatch.shard.<n>.wake|command.…                       how the last three are stored, by shard
+dispatch.agent.<cluster>.<method>                       calls, by request and reply
+"""
 
 from __future__ import annotations
 
 import re
+
+import msgspec
 
 from streams.messages.commands import VERBS
 from streams.messages.values import TOKEN_PATTERN
 
 CONTROLS = "_controls"
 WHOLE_TENANT = "*"
+EVERY_COMMAND = "dispatch.command.*.*.*.*"
+EVERY_RECEIPT = "dispatch.receipt.*.*"
+EVERY_WAKE = "dispatch.wake.*.*"
+EVERY_TIMER = "dispatch.timer.*.*.*"
+EVERY_DUE_TIMER = "dispatch.timer.due.*.*"
 
 _TOKEN = re.compile(TOKEN_PATTERN)
+_KEY = re.compile(r"[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63}){0,3}\Z")
+
+
+class CommandAddress(msgspec.Struct, frozen=True, kw_only=True):
+    """What a command's subject says. Only `verb` may be a word that is not ours."""
+
+    tenant: str
+    actor: str
+    verb: str
+    job: str
 
 
 def is_token(text: str) -> bool:
@@ -28,6 +54,13 @@ def check_token(text: str, what: str) -> str:
 def check_job(text: str) -> str:
     """A job's token, or the controls' own."""
     return text if text == CONTROLS else check_token(text, "job")
+
+
+def check_key(text: str) -> str:
+    """A bucket's key, such as `<tenant>.<job>`; ValueError if it may not be one."""
+    if not _KEY.match(text):
+        raise ValueError(f"key {text[:200]!r} must be up to four words of a-z, 0-9, - and _, with dots between")
+    return text
 
 
 def job(tenant: str, name: str) -> str:
@@ -53,6 +86,61 @@ def wake(tenant: str, name: str) -> str:
     return f"dispatch.wake.{check_token(tenant, 'tenant')}.{check_job(name)}"
 
 
+def timer(tenant: str, name: str) -> str:
+    """Where the job's one timer is set."""
+    return f"dispatch.timer.set.{check_token(tenant, 'tenant')}.{check_job(name)}"
+
+
+def due_timer(tenant: str, name: str) -> str:
+    """Where the job's timer arrives when it is due."""
+    return f"dispatch.timer.due.{check_token(tenant, 'tenant')}.{check_job(name)}"
+
+
 def agent(cluster: str, method: str) -> str:
     """Where an agent answers calls for its cluster, by request and reply."""
     return f"dispatch.agent.{check_token(cluster, 'cluster')}.{check_token(method, 'method')}"
+
+
+def shard_of(tenant: str, name: str, shards: int) -> int:
+    """The shard of a job: the server's own `partition` function over tenant and job (FNV-1a, 32 bits)."""
+    digest = 0x811C9DC5
+    for byte in (check_token(tenant, "tenant") + check_job(name)).encode():
+        digest = (digest ^ byte) * 0x01000193 & 0xFFFFFFFF
+    return digest % shards
+
+
+def in_shard(shard: int, subject: str) -> str:
+    """How a shard's work queue stores `subject`, a wake-up's or a command's."""
+    return f"dispatch.shard.{shard}.{subject.removeprefix('dispatch.')}"
+
+
+def out_of_shard(stored: str) -> str:
+    """The subject that was published, from the one under which a work queue stores it."""
+    return "dispatch." + stored.split(".", 3)[-1]
+
+
+def parse_job(subject: str) -> tuple[str, str]:
+    """Tenant and job of an event's subject. Raises ValueError with one clear sentence."""
+    tenant, name = _tokens(subject, "dispatch.job.", 2)
+    return check_token(tenant, "tenant"), check_job(name)
+
+
+def parse_wake(subject: str) -> tuple[str, str]:
+    """Tenant and job of a wake-up's subject, as published. Raises ValueError."""
+    tenant, name = _tokens(subject, "dispatch.wake.", 2)
+    return check_token(tenant, "tenant"), check_job(name)
+
+
+def parse_command(subject: str) -> CommandAddress:
+    """What a command's subject says; the verb is not judged. Raises ValueError with one clear sentence."""
+    tenant, actor, verb, name = _tokens(subject, "dispatch.command.", 4)
+    return CommandAddress(
+        tenant=check_token(tenant, "tenant"), actor=check_token(actor, "actor"), verb=verb, job=check_job(name)
+    )
+
+
+def _tokens(subject: str, prefix: str, count: int) -> list[str]:
+    tokens = subject.removeprefix(prefix).split(".")
+    if not subject.startswith(prefix) or len(tokens) != count:
+        raise ValueError(f"subject {subject[:200]!r} is not {prefix} and {count} names")
+    return tokens
