@@ -1,0 +1,75 @@
+"""What others may call says what it promises. (That the first line is one sentence is ruff's D205 and D415.)"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from tests.tidy.sources import PACKAGES, Source, none_of, planted, sources
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+PORTS = ("streams/ports.py", "adapters/port.py")
+
+
+def promised(ports: list[Source]) -> frozenset[str]:
+    """The methods whose promise a port states: an implementation need not say it again."""
+    return frozenset(
+        node.name
+        for port in ports
+        for node in ast.walk(port.tree)
+        if isinstance(node, Function) and node.name[0] != "_"
+    )
+
+
+def speaks_for_itself(method: Function) -> bool:
+    """A body of one statement, a port's `...` among them, is its own promise."""
+    return len(method.body) == 1
+
+
+def silent(source: Source, stated: frozenset[str]) -> Iterator[str]:
+    """What is public and says nothing."""
+    if source.tree.body and ast.get_docstring(source.tree) is None:
+        yield f"{source.path}: the module says nothing"
+    for node in source.tree.body:
+        if not isinstance(node, Function | ast.ClassDef) or node.name[0] == "_":
+            continue
+        if ast.get_docstring(node) is None and not (isinstance(node, Function) and speaks_for_itself(node)):
+            yield source.at(node, f"{node.name} says nothing")
+        for method in node.body if isinstance(node, ast.ClassDef) else ():
+            if not isinstance(method, Function) or method.name[0] == "_" or method.name in stated:
+                continue
+            if ast.get_docstring(method) is None and not speaks_for_itself(method):
+                yield source.at(method, f"{node.name}.{method.name} says nothing")
+
+
+def test_everything_public_says_what_it_promises() -> None:
+    everything = sources(*PACKAGES)
+    stated = promised([source for source in everything if str(source.path) in PORTS])
+    none_of(finding for source in everything for finding in silent(source, stated))
+
+
+def test_the_rule_finds_what_says_nothing() -> None:
+    text = """
+class Open:
+    def append(self):
+        x = 1
+        return x
+
+    def other(self):
+        x = 1
+        return x
+
+    def short(self): ...
+
+class _Closed: pass
+
+def act():
+    x = 1
+    return x
+"""
+    assert list(silent(planted(text), frozenset({"append"}))) == [
+        "dispatch/planted.py: the module says nothing",
+        "dispatch/planted.py:2: Open says nothing",
+        "dispatch/planted.py:7: Open.other says nothing",
+        "dispatch/planted.py:15: act says nothing",
+    ]

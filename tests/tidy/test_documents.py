@@ -1,0 +1,85 @@
+"""What the documents point at exists: links, files, make targets; and the README stays short."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.tidy.sources import ROOT, files, none_of
+
+README_LINES_MAX = 120
+LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
+FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+CODE = re.compile(r"`[^`\n]*`")
+NAMED_PATH = re.compile(r"`((?:streams|projections|adapters|dispatch|tests|docs|examples|scripts|\.ci)/[\w./-]*)`")
+MAKE = re.compile(r"\bmake ([a-z][a-z-]*)\b")
+PROSE_AFTER_MAKE = frozenset({"sure", "it", "a", "the", "one", "that"})
+
+
+def documents() -> list[Path]:
+    return [*sorted(ROOT.glob("*.md")), *files("docs", "tests", "examples", endings=(".md",))]
+
+
+def anchors(text: str) -> set[str]:
+    """The anchors of a document's headings, as the usual renderers make them."""
+    headings = re.findall(r"^#+ +(.*)$", FENCED.sub("", text), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
+
+
+def dead_links(document: Path) -> Iterator[str]:
+    text = CODE.sub("", FENCED.sub("", document.read_text()))
+    for link in LINK.findall(text):
+        if re.match(r"[a-z]+:", link):
+            continue
+        path, _, anchor = link.partition("#")
+        target = document.parent / path if path else document
+        if not target.exists():
+            yield f"{document.relative_to(ROOT)}: {link} leads nowhere"
+        elif anchor and anchor not in anchors(target.read_text()):
+            yield f"{document.relative_to(ROOT)}: {link}: no such heading there"
+
+
+def lost_paths(document: Path) -> Iterator[str]:
+    for path in NAMED_PATH.findall(document.read_text()):
+        if not (ROOT / path).exists():
+            yield f"{document.relative_to(ROOT)}: names {path}, which does not exist"
+
+
+def unknown_targets(document: Path, targets: set[str]) -> Iterator[str]:
+    for code in [*FENCED.findall(document.read_text()), *CODE.findall(document.read_text())]:
+        for target in MAKE.findall(code):
+            if target not in targets:
+                yield f"{document.relative_to(ROOT)}: make {target} is no target"
+
+
+def test_every_link_between_our_documents_leads_somewhere() -> None:
+    none_of(finding for document in documents() for finding in dead_links(document))
+
+
+def test_every_file_that_a_document_names_exists() -> None:
+    none_of(finding for document in documents() for finding in lost_paths(document))
+
+
+def test_every_make_command_in_a_document_is_a_target() -> None:
+    targets = set(re.findall(r"^([a-z][a-z-]*):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    none_of(finding for document in documents() for finding in unknown_targets(document, targets))
+
+
+def test_every_make_target_that_a_person_may_want_explains_itself() -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    targets = set(re.findall(r"^([a-z][a-z-]*):", makefile, re.MULTILINE))
+    explained = set(re.findall(r"^([a-z][a-z-]*):.* ## .", makefile, re.MULTILINE))
+    assert targets - explained == {"style"}
+    assert targets <= set(re.findall(r"[a-z-]+", "".join(re.findall(r"^\.PHONY:(.*)$", makefile, re.MULTILINE))))
+
+
+def test_the_readme_is_read_in_one_go() -> None:
+    assert len((ROOT / "README.md").read_text().splitlines()) < README_LINES_MAX
+
+
+def test_the_rules_find_a_dead_link_and_a_lost_anchor() -> None:
+    document = ROOT / "tests" / "tidy" / "planted.md"
+    assert anchors("# Why not a lock?\n```\n# not one\n```\n") == {"why-not-a-lock"}
+    assert LINK.findall("[a](b.md) ![c](d.png)") == ["b.md"]
+    assert not document.exists()

@@ -1,0 +1,73 @@
+"""What the import contracts cannot see of the core's purity, and of what a training image may vendor."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+
+from tests.tidy.sources import Source, none_of, planted, sources
+
+PURE = ("projections/", "streams/messages/", "dispatch/decide", "dispatch/evidence", "dispatch/next_steps")
+CLOCKS = frozenset({"now", "utcnow", "today", "time", "monotonic", "perf_counter"})
+EFFECTS = frozenset({"open", "print", "input"})
+
+
+def impure(source: Source) -> Iterator[str]:
+    """Clocks, waits and input or output in a pure module. `now` is an argument there."""
+    for node in source.nodes:
+        match node:
+            case ast.AsyncFunctionDef() | ast.Await() | ast.AsyncFor() | ast.AsyncWith():
+                yield source.at(node, "waits: the core is synchronous")
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="datetime" | "date" | "time"), attr=attr)) if (
+                attr in CLOCKS
+            ):
+                yield source.at(node, f"reads a clock ({attr}): `now` is an argument")
+            case ast.Call(func=ast.Name(id=name)) if name in EFFECTS:
+                yield source.at(node, f"calls {name}: effects are steps")
+            case _:
+                pass
+
+
+def foreign_imports(source: Source) -> Iterator[str]:
+    """Imports from outside the standard library."""
+    for node in source.nodes:
+        match node:
+            case ast.Import(names=given):
+                modules = [alias.name for alias in given]
+            case ast.ImportFrom(module=module, level=level):
+                modules = [module or ""] if level == 0 else ["."]
+            case _:
+                continue
+        for module in modules:
+            if module.partition(".")[0] not in sys.stdlib_module_names:
+                yield source.at(node, f"imports {module}: a training image vendors this one file")
+
+
+def is_pure(source: Source) -> bool:
+    return source.path.as_posix().startswith(PURE)
+
+
+def test_the_core_reads_no_clock_waits_for_nothing_and_has_no_effect() -> None:
+    none_of(
+        finding
+        for source in sources("projections", "streams", "dispatch")
+        if is_pure(source)
+        for finding in impure(source)
+    )
+
+
+def test_the_fence_can_be_vendored_as_one_file() -> None:
+    fence = [source for source in sources("dispatch") if source.path.as_posix() == "dispatch/fence.py"]
+    none_of(finding for source in fence for finding in foreign_imports(source))
+
+
+def test_importing_the_dispatch_package_alone_runs_nothing() -> None:
+    (package,) = [source for source in sources("dispatch") if source.path.as_posix() == "dispatch/__init__.py"]
+    assert package.tree.body == []
+
+
+def test_the_rules_find_a_clock_a_wait_an_effect_and_a_foreign_import() -> None:
+    text = "async def f():\n    await g()\ndatetime.now(UTC)\nprint(1)\nrecord.now\ndef h(now): return now\n"
+    assert [finding.split(":")[1] for finding in impure(planted(text))] == ["1", "2", "3", "4"]
+    assert len(list(foreign_imports(planted("import os, msgspec\nfrom . import x\nfrom pathlib import Path\n")))) == 2
