@@ -1,0 +1,35 @@
+"""What follows from a record, a Find and the time: steps as data, in order of urgency (the seeds' Next).
+
+Pure and synchronous. The supervisor takes the first step, appends it at the revision decided from, and asks
+again; after a call other than a stop the pass ends, because its Find cannot cover what that call does.
+"""
+
+from __future__ import annotations
+
+from dispatch.next_steps import cancel, gate, holds, launch, recover, settle, stop
+from dispatch.situation import Situation, Step
+
+__all__ = ["next_steps"]
+
+
+def next_steps(situation: Situation) -> tuple[Step, ...]:
+    """Every step that may be taken now, the most urgent first; none where decisions are stopped."""
+    record = situation.record
+    if record.strange or record.submitted is None:
+        return ()
+    if record.settled:
+        return stop.unauthorized_only(situation)
+    steps = (*stop.retire(situation), *stop.stops(situation))
+    if record.over:
+        closing = (*cancel.stop_job(situation), *stop.verify(situation), *launch.give_up(situation))
+        return (*steps, *closing, *settle.settle(situation))
+    return (
+        *steps,
+        *stop.verify(situation),
+        *holds.hold_now(situation),
+        *holds.hold_calls(situation),
+        *recover.requeue_call(situation),
+        *launch.launch(situation),
+        *gate.open_gate(situation),
+        *recover.recover(situation),
+    )

@@ -1,0 +1,123 @@
+"""What a Find and the adapter's words on processes change in the record: evidence, only when it is news (R21).
+
+Pure. Also the one judgement that stops everything: whether the history has gone backwards (L14).
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from msgspec.structs import replace
+
+from projections import intents, sightings
+from projections.record import ObjectRecord, Record, RunRecord
+from projections.sightings import Look
+from streams.messages.calls import Capabilities, Cessation
+from streams.messages.events import CessationSeen, ObjectsSeen
+from streams.messages.values import CessationAnswer, CessationBasis, Found, ObjectRef, Sighting
+
+
+def objects_seen(record: Record, found: Found, read_revision: int, now: datetime) -> ObjectsSeen | None:
+    """The event that this Find is worth, or None if it would change nothing but the time of looking."""
+    look = Look(found.as_of, read_revision, record.revision, now)
+    changed = tuple(s for s in found.sightings if _is_news(record, s, look))
+    shown = {s.object for s in found.sightings}
+    missing = tuple(ref for ref, held in record.objects.items() if ref not in shown and _misses(held, found))
+    if changed or missing:
+        return ObjectsSeen(
+            as_of=found.as_of, read_revision=read_revision, sightings=changed, missing=missing
+        )
+    if intents.after_find(record, look, record.number + 1) == record:
+        return None
+    return ObjectsSeen(as_of=found.as_of, read_revision=read_revision)
+
+
+def _misses(held: ObjectRecord, found: Found) -> bool:
+    newer = held.as_of is None or held.as_of <= found.as_of
+    return newer and not held.missing and not held.accounted
+
+
+def _is_news(record: Record, seen: Sighting, look: Look) -> bool:
+    held = record.objects.get(seen.object)
+    if held is None:
+        return True
+    attempt = record.attempt_of(seen.tag)
+    if attempt is not None and attempt.object is None:
+        return True
+    after = sightings.see(record, seen, look)
+    if after is held:
+        return False
+    same_look = replace(
+        after,
+        as_of=held.as_of,
+        seen_revision=held.seen_revision,
+        read_revision=held.read_revision,
+        since=held.since,
+    )
+    return held.as_of is None or same_look != held
+
+
+def runs_to_prove(record: Record, found: Found) -> tuple[tuple[ObjectRef, int], ...]:
+    """Runs whose processes still have to be proven gone: ended ones, and those of objects not shown."""
+    shown = {s.object for s in found.sightings}
+    return tuple(
+        (held.ref, run.run)
+        for held in record.objects.values()
+        if not held.ignored and not held.foreign
+        for run in held.unproven
+        if run.ended or (held.ref not in shown and held.missing)
+    )
+
+
+def cessation_seen(
+    record: Record, ref: ObjectRef, run: int, word: Cessation, capabilities: Capabilities
+) -> CessationSeen | None:
+    """The event that this word on one run's processes is worth, or None if it says nothing new."""
+    held = record.objects.get(ref)
+    known = held.run_record(run) if held else None
+    if held is None or known is None or known.proven:
+        return None
+    answer, basis = word.answer, word.basis
+    if answer is CessationAnswer.MAY_RUN and _presumed(known, word, capabilities):
+        answer, basis = CessationAnswer.CEASED, CessationBasis.PRESUMED
+    if (answer, basis, word.nodes) == (known.answer, known.basis, known.node_states):
+        return None
+    return CessationSeen(
+        object=ref, run=run, answer=answer, basis=basis, nodes=word.nodes, as_of=word.as_of
+    )
+
+
+def _presumed(run: RunRecord, word: Cessation, capabilities: Capabilities) -> bool:
+    after = capabilities.presume_after_s
+    if after is None or run.ended_as_of is None:
+        return False
+    return word.as_of - run.ended_as_of >= timedelta(seconds=after)
+
+
+def presumed_gone(found: Found) -> Cessation:
+    """The word of a cluster that cannot tell: presumed gone once the end was seen (`docs/limits.md`)."""
+    return Cessation(
+        answer=CessationAnswer.CEASED, basis=CessationBasis.PRESUMED, as_of=found.as_of
+    )
+
+
+def regressed(record: Record, found: Found, installation: str) -> str | None:
+    """Why the history must be behind what the scheduler's side has seen, or None (L14).
+
+    Judged by event id, never by number alone: sequences are shared by all jobs, so a later append of anybody's
+    would hide the loss. The caller has read the tail again after the Find.
+    """
+    floor = found.floor
+    if floor is not None and floor.revision not in record.waived:
+        known = record.intents.get(floor.revision)
+        if known != floor.nonce:
+            return f"the agent was called with r{floor.revision}, the history ends at r{record.revision} without it"
+    for seen in found.sightings:
+        tag = seen.tag
+        if tag is None or tag.installation != installation or (tag.tenant, tag.job) != (record.tenant, record.job):
+            continue
+        held = record.objects.get(seen.object)
+        disposed = held is not None and held.disposition is not None
+        if record.intents.get(tag.revision) != tag.nonce and not disposed:
+            return f"{seen.object.id} carries r{tag.revision}, the history ends at r{record.revision} without it"
+    return None

@@ -1,0 +1,119 @@
+"""How the newest submission ended, and which rule of the plan that meets. Pure questions."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from dispatch.situation import Situation
+from projections.record import ObjectRecord, RunRecord, SubmissionRecord
+from streams.messages.plan import ANY, NOT_IN_ANY, PlanRule
+from streams.messages.reasons import Reason
+from streams.messages.values import Cause, CauseKind, ObjectRef, Verb
+
+ACCOUNTING_WAIT = timedelta(seconds=60)
+AVOID_MAX = 64
+
+
+class End(NamedTuple):
+    """The end that has to be answered: of a run of the canonical object, or of a submission without any."""
+
+    submission: int
+    run: int
+    cause: Cause
+    object: ObjectRef | None
+    runs_for_s: float | None
+
+    @property
+    def key(self) -> str:
+        return f"{self.submission}.{self.run}"
+
+
+def end_of(situation: Situation) -> End | None:
+    """The end of the newest submission's present run, or None while it has none that counts."""
+    newest = situation.newest
+    if newest is None or situation.record.pending_requeue() is not None:
+        return None
+    held = situation.canonical
+    if held is None:
+        return _never_made(newest) if situation.record.closed(newest) else None
+    if not situation.ended(held) or held.ignored:
+        return None
+    run = held.run_record(held.run)
+    cause = _cause(situation, held, run)
+    if not cause.final and run is not None and run.ended_as_of is not None:
+        if situation.as_of < run.ended_as_of + ACCOUNTING_WAIT:
+            return None
+    return End(newest.number, held.run, cause, held.ref, _ran_for(run))
+
+
+def _ran_for(run: RunRecord | None) -> float | None:
+    if run is None or run.started_as_of is None or run.ended_as_of is None:
+        return None
+    return (run.ended_as_of - run.started_as_of).total_seconds()
+
+
+def _cause(situation: Situation, held: ObjectRecord, run: RunRecord | None) -> Cause:
+    """The typed cause; a run that our own `start_within` stopped never started (MESSAGES 8)."""
+    cause = run.cause if run is not None and run.cause is not None else held.cause
+    cause = cause or Cause(kind=CauseKind.UNKNOWN)
+    stops = situation.record.calls_on(held.ref, Verb.STOP)
+    if cause.kind is CauseKind.STOPPED and any(c.reason is Reason.START_WITHIN for c in stops):
+        return replace(cause, kind=CauseKind.NEVER_STARTED)
+    return cause
+
+
+def _never_made(newest: SubmissionRecord) -> End:
+    refusal = next((a.detail for a in newest.attempts if a.refused and a.detail), "")
+    why = {"refusal": refusal} if refusal else {"unmatched": "every attempt was given up"}
+    return End(newest.number, 0, Cause(kind=CauseKind.LAUNCH_FAILED, raw=why), None, None)
+
+
+def fits(rule: PlanRule, cause: Cause) -> bool:
+    """Whether the rule names this cause: by kind, or `any`, and by exit code where it lists some."""
+    named = cause.kind.value in rule.on or (ANY in rule.on and cause.kind not in NOT_IN_ANY)
+    if not named:
+        return False
+    codes = rule.exit_codes
+    return not codes or cause.kind is not CauseKind.EXIT_CODE or cause.exit_code in codes
+
+
+def has_budget(situation: Situation, rule: PlanRule) -> bool:
+    return situation.record.uses.get(rule.name, 0) < (rule.budget or 0)
+
+
+def wait_of(situation: Situation, rule: PlanRule) -> timedelta:
+    """The backoff before the rule's next use: first × factor^uses, at most max."""
+    uses = situation.record.uses.get(rule.name, 0)
+    backoff = rule.backoff
+    wait = backoff.first
+    for _ in range(min(uses, 64)):
+        wait = min(wait * backoff.factor, backoff.max)
+    return timedelta(seconds=min(wait, backoff.max))
+
+
+def avoided(situation: Situation, rule: PlanRule, end: End) -> tuple[str, ...]:
+    """Nodes the next submission keeps off: those of before, and those concerned by this end; oldest dropped."""
+    newest = situation.newest
+    before = newest.avoid_nodes if newest else ()
+    concerned = end.cause.nodes if rule.avoid_nodes else ()
+    return tuple(dict.fromkeys([*(n for n in before if n not in concerned), *concerned]))[-AVOID_MAX:]
+
+
+def fails_fast(situation: Situation, end: End) -> bool:
+    """The same exit soon after the start, on as many different nodes as the plan says (CLI 3)."""
+    limit = situation.record.plan.fast_fail
+    if limit.off or end.cause.kind not in (CauseKind.EXIT_CODE, CauseKind.SIGNAL):
+        return False
+    nodes: set[str] = set()
+    for held in situation.record.objects.values():
+        for run in held.runs:
+            ran = _ran_for(run)
+            if run.cause is None or ran is None or ran > limit.within:
+                continue
+            same = (run.cause.kind, run.cause.exit_code, run.cause.signal)
+            if same == (end.cause.kind, end.cause.exit_code, end.cause.signal):
+                nodes.update(run.cause.nodes)
+    return len(nodes) >= limit.nodes

@@ -1,0 +1,140 @@
+"""The gate: the one place from which a run may begin. Each condition is a line that `dispatch why` can print."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from dispatch.next_steps import calls
+from dispatch.situation import Situation, Step
+from projections.record import ObjectRecord
+from projections.sightings import waiting_nodes
+from streams.messages.reasons import Reason
+from streams.messages.values import Phase, Verb
+
+
+class Condition(NamedTuple):
+    """One condition of the gate: what it asks, whether it holds, what it waits for."""
+
+    name: str
+    holds: bool
+    waits_for: tuple[str, ...] = ()
+
+
+def open_gate(situation: Situation) -> tuple[Step, ...]:
+    """The intent to open, if every condition holds. Its append is the re-read before Open (L2, L5)."""
+    held = situation.canonical
+    if held is None or situation.phase(held.ref) is not Phase.GATED or not _may_open(situation, held):
+        return ()
+    if not all(c.holds for c in conditions(situation, held)):
+        return ()
+    run = next_run(situation, held)
+    return (calls.call(situation, Verb.OPEN, Reason.GATE_FREE, ref=held.ref, run=run),)
+
+
+def next_run(situation: Situation, held: ObjectRecord) -> int:
+    """The number of the run that an Open begins: the gated object's own, or A raised once more (DESIGN 7)."""
+    seen = situation.shown[held.ref]
+    if situation.capabilities.first_run == 0:
+        return seen.run
+    return 1 + max([seen.run, *(r.run for r in held.runs if r.authorized)])
+
+
+def _may_open(situation: Situation, held: ObjectRecord) -> bool:
+    """No Open on its way, and an earlier one without effect is not repeated at once."""
+    if situation.capabilities.read_only or held.retired or held.ignored:
+        return False
+    earlier = calls.last(situation, held.ref, Verb.OPEN, Verb.ADMIT)
+    if earlier is None or _began_earlier(situation, held, earlier.run):
+        return calls.over(situation, held.ref, Verb.OPEN, Verb.ADMIT)
+    return calls.may_repeat(situation, earlier)
+
+
+def _began_earlier(situation: Situation, held: ObjectRecord, run: int | None) -> bool:
+    return run is not None and situation.capabilities.first_run == 0 and situation.shown[held.ref].run > run
+
+
+def conditions(situation: Situation, held: ObjectRecord) -> tuple[Condition, ...]:
+    """What must hold before the canonical object's gate opens (DESIGN 6, MESSAGES 5.4)."""
+    return (
+        _wanted(situation),
+        _duplicates_retired(situation, held),
+        _holds_released(situation, held),
+        _requeues_over(situation),
+        _others_ended(situation, held),
+        _others_gone(situation, held),
+        _earlier_runs_gone(situation, held),
+    )
+
+
+def _condition(name: str, waits_for: list[str]) -> Condition:
+    return Condition(name, not waits_for, tuple(waits_for))
+
+
+def _wanted(situation: Situation) -> Condition:
+    """Held or over: the gate stays shut while any instance is in force, on every kind of cluster."""
+    record = situation.record
+    waits = ["the job has an outcome"] if record.over else []
+    waits += [f"hold {h.instance} is in force" for h in record.in_force]
+    return _condition("the job is meant to run", waits)
+
+
+def _duplicates_retired(situation: Situation, held: ObjectRecord) -> Condition:
+    waits = [
+        f"{o.ref.id} is not retired"
+        for o in situation.record.objects.values()
+        if o.submission == held.submission and o.ref != held.ref and not o.retired
+    ]
+    return _condition("duplicates are retired", waits)
+
+
+def _holds_released(situation: Situation, held: ObjectRecord) -> Condition:
+    """A lifted hold whose bit may still be on the object is released first."""
+    waits = [
+        f"hold {h.instance} is lifted and not yet released on {held.ref.id}"
+        for h in situation.record.holds.values()
+        if h.lifted and not h.released
+    ]
+    return _condition("lifted holds are released", waits)
+
+
+def _requeues_over(situation: Situation) -> Condition:
+    waits = [
+        f"a requeue of {c.object.id if c.object else '?'} may land until {c.over_at:%H:%M:%S}"
+        for c in situation.record.calls.values()
+        if c.verb is Verb.REQUEUE and not c.over(situation.as_of)
+    ]
+    return _condition("no requeue can land any more", waits)
+
+
+def _others(situation: Situation, held: ObjectRecord) -> list[ObjectRecord]:
+    return [o for o in situation.record.objects.values() if o.ref != held.ref and not o.ignored]
+
+
+def _others_ended(situation: Situation, held: ObjectRecord) -> Condition:
+    waits = [f"{o.ref.id} is not seen ended" for o in _others(situation, held) if not situation.ended(o)]
+    waits += [
+        f"{ref.id} is shown and not recorded"
+        for ref, s in situation.shown.items()
+        if ref not in situation.record.objects and s.phase is not Phase.ENDED
+    ]
+    return _condition("every other object of the job has ended", waits)
+
+
+def _others_gone(situation: Situation, held: ObjectRecord) -> Condition:
+    return _condition("their processes are gone", _unproven(_others(situation, held)))
+
+
+def _earlier_runs_gone(situation: Situation, held: ObjectRecord) -> Condition:
+    run = next_run(situation, held) if held.ref in situation.shown else held.run
+    earlier = [r for r in held.unproven if r.run < run or r.ended]
+    waits = [_alive(held, r.run, waiting_nodes(r)) for r in earlier]
+    return _condition("every earlier run of it is gone", waits)
+
+
+def _unproven(objects: list[ObjectRecord]) -> list[str]:
+    return [_alive(o, r.run, waiting_nodes(r)) for o in objects for r in o.unproven]
+
+
+def _alive(held: ObjectRecord, run: int, nodes: tuple[str, ...]) -> str:
+    number = f"{held.submission}.{run}" if held.submission is not None else f"{held.ref.id} run {run}"
+    return f"{number} may be alive on {', '.join(nodes) or 'its nodes'}"

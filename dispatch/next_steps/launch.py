@@ -1,0 +1,122 @@
+"""Launch N: authorize, commit the attempt and Start, choose the canonical object, give up what never came."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from dispatch.next_steps import calls
+from dispatch.situation import Situation, Step
+from projections.record import AttemptRecord, SubmissionRecord
+from streams.messages.events import AttemptCommitted, CanonicalChosen, SubmissionAuthorized, TargetDisposed
+from streams.messages.reasons import Reason
+from streams.messages.spec import Unmatched
+from streams.messages.values import Disposition, ReplyOutcome, Sighting
+
+RETRY_FIRST = timedelta(seconds=5)
+RETRY_MAX = timedelta(minutes=1)
+
+
+def launch(situation: Situation) -> tuple[Step, ...]:
+    """The next step of the newest submission's launch, before its gate."""
+    newest = situation.newest
+    if newest is None:
+        return (_first(situation),)
+    if newest.canonical is not None or situation.record.closed(newest):
+        return ()
+    shown = shown_of(situation, newest)
+    if shown:
+        return (_choose(situation, newest, shown),)
+    reason = _start_reason(situation, newest)
+    if reason is not None:
+        return (_attempt(situation, newest, reason),)
+    return give_up(situation)
+
+
+def _first(situation: Situation) -> Step:
+    event = SubmissionAuthorized(submission=1, rule="submit", budget_key="submit/1.0", not_before_at=situation.now)
+    return Step(event=event, reason=Reason.FIRST_SUBMISSION)
+
+
+def shown_of(situation: Situation, submission: SubmissionRecord) -> list[tuple[int, Sighting]]:
+    """Objects of a submission's attempts that this Find shows, unretired, lowest attempt first."""
+    found = []
+    for ref, seen in situation.shown.items():
+        held = situation.record.objects.get(ref)
+        if held is None or held.submission != submission.number or held.retired or held.attempt is None:
+            continue
+        attempt = situation.record.attempt(submission.number, held.attempt)
+        if attempt is not None and not attempt.given_up:
+            found.append((held.attempt, seen))
+    return sorted(found, key=lambda pair: (pair[0], pair[1].object.id, pair[1].object.created))
+
+
+def _choose(situation: Situation, newest: SubmissionRecord, shown: list[tuple[int, Sighting]]) -> Step:
+    """The lowest attempt in the latest Find, ended ones included: committed once, never recomputed (L8)."""
+    attempt, seen = shown[0]
+    event = CanonicalChosen(
+        submission=newest.number, attempt=attempt, object=seen.object, as_of=situation.as_of
+    )
+    return Step(event=event, reason=Reason.LOWEST_ATTEMPT)
+
+
+def _start_reason(situation: Situation, newest: SubmissionRecord) -> Reason | None:
+    """Why another Start may be committed now, or None. Nothing of this submission is shown."""
+    if situation.capabilities.read_only or situation.now < newest.not_before_at:
+        return None
+    if any(a.refused or a.object is not None for a in newest.attempts):
+        return None
+    counted = [a for a in newest.attempts if not a.made_nothing]
+    if len(counted) >= situation.spec.attempts_max:
+        return None
+    if not newest.attempts:
+        return Reason.LAUNCH
+    last = newest.attempts[-1]
+    if not all(_may_follow(situation, a) for a in newest.attempts):
+        return None
+    if last.made_nothing:
+        tries = len(newest.attempts) - len(counted)
+        wait = min(RETRY_FIRST * 2 ** min(tries - 1, 6), RETRY_MAX)
+        return Reason.RETRY_AFTER_UNREACHABLE if situation.now >= last.at + wait else None
+    return Reason.RETRY_AFTER_UNKNOWN
+
+
+def _may_follow(situation: Situation, attempt: AttemptRecord) -> bool:
+    """A Start that was answered, or whose deadline has passed, and that this Find does not show."""
+    return attempt.reply is not None or situation.as_of >= attempt.deadline_at
+
+
+def _attempt(situation: Situation, newest: SubmissionRecord, reason: Reason) -> Step:
+    deadline_at, over_at = calls.times(situation, situation.capabilities.start_deadline_s)
+    event = AttemptCommitted(
+        submission=newest.number,
+        attempt=len(newest.attempts) + 1,
+        call=situation.record.calls_made + 1,
+        deadline_at=deadline_at,
+        over_at=over_at,
+    )
+    return Step(event=event, reason=reason)
+
+
+def give_up(situation: Situation) -> tuple[Step, ...]:
+    """Attempts that were never answered nor found, once their Start can no longer land (R3).
+
+    Only while their submission has no canonical object: beside one, a Start that is over needs no word.
+    """
+    if situation.spec.unmatched is Unmatched.MANUAL:
+        return ()
+    steps = []
+    for submission in situation.record.submissions:
+        if submission.canonical is not None or shown_of(situation, submission):
+            continue
+        for attempt in submission.attempts:
+            answered = attempt.reply is not None and attempt.reply is not ReplyOutcome.UNKNOWN
+            if answered or not attempt.unmatched or situation.as_of < attempt.over_at:
+                continue
+            event = TargetDisposed(
+                target=attempt.ref,
+                disposition=Disposition.GONE,
+                rule="unmatched",
+                as_of=situation.as_of,
+            )
+            steps.append(Step(event=event, reason=Reason.UNMATCHED_GIVEN_UP))
+    return tuple(steps)

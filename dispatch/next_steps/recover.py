@@ -1,0 +1,151 @@
+"""What follows an end: success, a retry by the plan, a hold for a person, or giving up (DESIGN 6, Recovery)."""
+
+from __future__ import annotations
+
+from dispatch.next_steps import calls, ends
+from dispatch.next_steps.ends import End
+from dispatch.situation import Situation, Step
+from projections.record import HoldRecord, RequeueIntent
+from streams.messages.events import HoldAsked, OutcomeDecided, RequeueAuthorized, SubmissionAuthorized
+from streams.messages.plan import PlanAction, PlanRule, WhenSpent
+from streams.messages.reasons import Reason
+from streams.messages.values import CauseKind, HoldKind, Outcome, Phase, Verb
+
+PERSON = "person"
+
+
+def recover(situation: Situation) -> tuple[Step, ...]:
+    """The step that answers the newest submission's end, if it has one that is not answered yet."""
+    end = ends.end_of(situation)
+    if end is None:
+        return ()
+    if end.cause.kind is CauseKind.COMPLETED:
+        return (_outcome(end, Outcome.SUCCEEDED, "completed", Reason.COMPLETED),)
+    asked = _rule_hold(situation, end)
+    if asked is not None:
+        return _after_hold(situation, asked, end)
+    for rule in situation.record.plan.rules:
+        if not ends.fits(rule, end.cause):
+            continue
+        if rule.do in (PlanAction.RESUBMIT, PlanAction.REQUEUE) and not ends.has_budget(situation, rule):
+            if rule.when_spent is WhenSpent.NEXT:
+                continue
+            return (_spent(end, rule),)
+        return _by_rule(situation, end, rule)
+    return (_outcome(end, Outcome.FAILED, "none", Reason.GIVE_UP),)
+
+
+def _outcome(end: End, outcome: Outcome, rule: str, reason: Reason) -> Step:
+    event = OutcomeDecided(outcome=outcome, submission=end.submission, cause=end.cause, rule=rule)
+    return Step(event=event, reason=reason)
+
+
+def _spent(end: End, rule: PlanRule) -> Step:
+    if rule.when_spent is WhenSpent.HOLD:
+        return _hold(end, rule, Reason.BUDGET_SPENT)
+    return _outcome(end, Outcome.FAILED, rule.name, Reason.BUDGET_SPENT)
+
+
+def _instance(end: End) -> str:
+    return f"rule-{end.submission}-{end.run}"
+
+
+def _hold(end: End, rule: PlanRule, reason: Reason) -> Step:
+    event = HoldAsked(instance=_instance(end), rule=rule.name, kind=HoldKind.RULE)
+    return Step(event=event, reason=reason)
+
+
+def _rule_hold(situation: Situation, end: End) -> HoldRecord | None:
+    """The hold that a rule asked for because of this very end."""
+    return situation.record.holds.get(_instance(end))
+
+
+def _after_hold(situation: Situation, asked: HoldRecord, end: End) -> tuple[Step, ...]:
+    """Lifting the hold that a rule asked for authorizes N+1, as a person's order (MESSAGES 8)."""
+    if not asked.lifted:
+        return ()
+    event = SubmissionAuthorized(
+        submission=end.submission + 1,
+        rule=PERSON,
+        budget_key=f"person/{asked.lifted_by or asked.instance}",
+        cause=end.cause,
+        avoid_nodes=situation.newest.avoid_nodes if situation.newest else (),
+        not_before_at=situation.now,
+    )
+    return (Step(event=event, reason=Reason.RULE_HOLD_LIFTED),)
+
+
+def _by_rule(situation: Situation, end: End, rule: PlanRule) -> tuple[Step, ...]:
+    if rule.do is PlanAction.GIVE_UP:
+        return (_outcome(end, Outcome.FAILED, rule.name, Reason.GIVE_UP),)
+    if rule.do is PlanAction.HOLD:
+        return (_hold(end, rule, Reason.PLAN_RULE),)
+    if ends.fails_fast(situation, end):
+        return (_outcome(end, Outcome.FAILED, rule.name, Reason.FAST_FAIL),)
+    if situation.controls.retries_wait(situation.spec.cluster, situation.now) is not None:
+        return ()
+    if rule.do is PlanAction.REQUEUE and _can_requeue(situation, end, rule):
+        return (_requeue(situation, end, rule),)
+    return _resubmit(situation, end, rule)
+
+
+def _can_requeue(situation: Situation, end: End, rule: PlanRule) -> bool:
+    """In place only where the cluster can, the object is shown, and no requeue of this end was refused."""
+    held = situation.canonical
+    if held is None or held.retired or held.end_final or f"{rule.name}/{end.key}" in situation.record.keys:
+        return False
+    able = Phase.ENDED in situation.capabilities.requeue_of
+    return able and situation.phase(held.ref) is Phase.ENDED
+
+
+def _requeue(situation: Situation, end: End, rule: PlanRule) -> Step:
+    assert end.object is not None
+    event = RequeueAuthorized(
+        object=end.object,
+        run=end.run,
+        rule=rule.name,
+        budget_key=f"{rule.name}/{end.key}",
+        cause=end.cause,
+        not_before_at=situation.now + ends.wait_of(situation, rule),
+    )
+    return Step(event=event, reason=Reason.PLAN_RULE)
+
+
+def _resubmit(situation: Situation, end: End, rule: PlanRule) -> tuple[Step, ...]:
+    """N+1. An end whose requeue was refused pays once more under its own key."""
+    key = f"{rule.name}/{end.key}"
+    if key in situation.record.keys:
+        key = f"{key}/resubmit"
+    if key in situation.record.keys:
+        return (_outcome(end, Outcome.FAILED, rule.name, Reason.BUDGET_SPENT),)
+    event = SubmissionAuthorized(
+        submission=end.submission + 1,
+        rule=rule.name,
+        budget_key=key,
+        cause=end.cause,
+        avoid_nodes=ends.avoided(situation, rule, end),
+        not_before_at=situation.now + ends.wait_of(situation, rule),
+    )
+    return (Step(event=event, reason=Reason.PLAN_RULE),)
+
+
+def requeue_call(situation: Situation) -> tuple[Step, ...]:
+    """The call of a requeue that was authorized and not carried out."""
+    intent = situation.record.pending_requeue()
+    held = situation.canonical
+    if intent is None or held is None or held.retired or situation.now < intent.not_before_at:
+        return ()
+    if situation.phase(held.ref) not in situation.capabilities.requeue_of or not _requeue_free(situation, intent):
+        return ()
+    return (calls.call(situation, Verb.REQUEUE, Reason.REQUEUE_DUE, ref=held.ref, run=intent.run),)
+
+
+def _requeue_free(situation: Situation, intent: RequeueIntent) -> bool:
+    """No late Open or release may open the gate it lands in, unless calls are fenced by execution."""
+    if situation.shown[intent.object].run != intent.run:
+        return False
+    if not situation.capabilities.fenced_calls:
+        if not calls.over(situation, intent.object, Verb.OPEN, Verb.ADMIT, Verb.RELEASE):
+            return False
+    earlier = situation.record.calls.get(intent.call) if intent.call is not None else None
+    return earlier is None or calls.may_repeat(situation, earlier)

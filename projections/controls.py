@@ -1,0 +1,80 @@
+"""A tenant's controls, folded from its `_controls` subject: kill switch, brake, observe mode.
+
+They bind retries only, never a stop, a cancel or a person's act.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from msgspec.structs import replace
+
+from streams.messages.events import ControlsSet, Entry, Envelope
+from streams.messages.values import Value
+
+
+class Control(Value, frozen=True, kw_only=True):
+    """What stands for one cluster, or for all of a tenant's (`cluster` None)."""
+
+    cluster: str | None = None
+    retries: bool = True
+    brake_until_at: datetime | None = None
+    brake_cause: str = ""
+    observe: bool = False
+    set_at: datetime | None = None
+    set_by: str = ""
+    note: str = ""
+    number: int = 0
+
+
+class Controls(Value, frozen=True, kw_only=True):
+    revision: int = 0
+    number: int = 0
+    commands: dict[str, int] = {}
+    by_cluster: dict[str, Control] = {}
+
+    def standing(self, cluster: str | None) -> Control:
+        """The control set for exactly this cluster, or the default one."""
+        return self.by_cluster.get(cluster or "", Control(cluster=cluster))
+
+    def retries_wait(self, cluster: str, now: datetime) -> str | None:
+        """Why a retry on this cluster waits now, or None if it may go."""
+        for control in (self.standing(None), self.standing(cluster)):
+            if not control.retries:
+                return "retries-stopped"
+            if control.observe:
+                return "observed"
+            if control.brake_until_at is not None and now < control.brake_until_at:
+                return "brake"
+        return None
+
+
+def fold_controls(controls: Controls, entries: Iterable[Entry]) -> Controls:
+    """The controls after these entries; messages that are no `ControlsSet` change nothing but the revision."""
+    for entry in entries:
+        if entry.revision > controls.revision:
+            controls = replace(_after(controls, entry), revision=entry.revision, number=controls.number + 1)
+    return controls
+
+
+def _after(controls: Controls, entry: Entry) -> Controls:
+    content = entry.content
+    if not isinstance(content, Envelope) or not isinstance(content.event, ControlsSet):
+        return controls
+    event = content.event
+    control = Control(
+        cluster=event.cluster,
+        retries=event.retries,
+        brake_until_at=event.brake_until_at,
+        brake_cause=event.brake_cause,
+        observe=event.observe,
+        set_at=content.at,
+        set_by=content.on_behalf_of or content.actor or content.by,
+        note=content.note or "",
+        number=controls.number + 1,
+    )
+    commands = controls.commands
+    if content.command is not None:
+        commands = {**commands, content.command: entry.revision}
+    return replace(controls, by_cluster={**controls.by_cluster, event.cluster or "": control}, commands=commands)
