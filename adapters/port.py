@@ -55,6 +55,8 @@ class Adapter(Protocol):
 
 @runtime_checkable
 class Holds(Protocol):
+    """A cluster that can keep an object from running again, beside the gate."""
+
     async def hold(self, call: HoldCall) -> None:
         """No further run of the object starts; a run in progress goes on."""
         ...
@@ -64,6 +66,8 @@ class Holds(Protocol):
 
 @runtime_checkable
 class Requeues(Protocol):
+    """A cluster that can run the same object again."""
+
     async def requeue(self, call: RequeueCall) -> None:
         """End the object's run, if on, and bring the object back to its gate, its run number raised."""
         ...
@@ -71,6 +75,8 @@ class Requeues(Protocol):
 
 @runtime_checkable
 class Watches(Protocol):
+    """A cluster that tells of changes."""
+
     def watch(self) -> AsyncIterator[JobName]:
         """Names of jobs that may have changed. Wake-ups only: may be lost, repeated, late (L13)."""
         ...
@@ -78,6 +84,8 @@ class Watches(Protocol):
 
 @runtime_checkable
 class ProvesCessation(Protocol):
+    """A cluster that can tell whether the processes of a run are gone."""
+
     async def ceased(self, name: JobName, object: ObjectRef, run: int) -> Cessation:
         """Whether a process of that run may still live. Raises UnreachableError."""
         ...
@@ -85,11 +93,15 @@ class ProvesCessation(Protocol):
 
 @runtime_checkable
 class Inspects(Protocol):
+    """A cluster that can say what a waiting object waits for. Shown, never appended."""
+
     async def inspect(self, name: JobName, object: ObjectRef) -> Inspection: ...
 
 
 @runtime_checkable
 class ReadsOutput(Protocol):
+    """A cluster whose ranks' logs can be read."""
+
     async def read_output(
         self, name: JobName, object: ObjectRef, run: int, rank: int, *, offset: int = 0
     ) -> tuple[bytes, int]:

@@ -57,6 +57,8 @@ class OpenCall(CallBase, frozen=True, kw_only=True, tag="open"):
 
 
 class StopCall(CallBase, frozen=True, kw_only=True, tag="stop"):
+    """End this one object for good."""
+
     object: ObjectRef
 
 
@@ -67,11 +69,15 @@ class StopJobCall(CallBase, frozen=True, kw_only=True, tag="stop-job"):
 
 
 class HoldCall(CallBase, frozen=True, kw_only=True, tag="hold"):
+    """Keep the object from any further run, for these hold instances."""
+
     object: ObjectRef
     instances: tuple[Token, ...]
 
 
 class ReleaseCall(CallBase, frozen=True, kw_only=True, tag="release"):
+    """Take these hold instances off the object; `run` is the one it begins where a release begins one."""
+
     object: ObjectRef
     instances: tuple[Token, ...]
     run: int | None = None

@@ -47,12 +47,16 @@ class Evidence(EventBase, frozen=True, kw_only=True):
 
 
 class JobSubmitted(Decision, frozen=True, kw_only=True, tag=True):
+    """The job exists, and this is what was asked."""
+
     spec: JobSpec
     plan: RecoveryPlan
     digest: str
 
 
 class SubmissionAuthorized(Decision, frozen=True, kw_only=True, tag=True):
+    """Submission N may be launched, by this rule and this budget key, which pays once (L7)."""
+
     submission: int
     rule: str
     budget_key: str
@@ -62,6 +66,8 @@ class SubmissionAuthorized(Decision, frozen=True, kw_only=True, tag=True):
 
 
 class RequeueAuthorized(Decision, frozen=True, kw_only=True, tag=True):
+    """That run may end and its object return to the gate, by this rule and this budget key (L7)."""
+
     object: ObjectRef
     run: int
     rule: str
@@ -71,6 +77,8 @@ class RequeueAuthorized(Decision, frozen=True, kw_only=True, tag=True):
 
 
 class AttemptCommitted(Decision, frozen=True, kw_only=True, tag=True):
+    """A Start of the submission may be sent, once. The object it makes carries this event's revision and id (L14)."""
+
     submission: int
     attempt: int
     call: int
@@ -79,6 +87,8 @@ class AttemptCommitted(Decision, frozen=True, kw_only=True, tag=True):
 
 
 class CanonicalChosen(Decision, frozen=True, kw_only=True, tag=True):
+    """This object alone stands for the submission; never recomputed (L8)."""
+
     submission: int
     attempt: int
     object: ObjectRef
@@ -86,6 +96,8 @@ class CanonicalChosen(Decision, frozen=True, kw_only=True, tag=True):
 
 
 class ObjectRetired(Decision, frozen=True, kw_only=True, tag=True):
+    """This object will never run: another is canonical, or its submission is closed."""
+
     object: ObjectRef
     submission: int
     attempt: int
@@ -105,6 +117,8 @@ class CallCommitted(Decision, frozen=True, kw_only=True, tag=True):
 
 
 class HoldAsked(Decision, frozen=True, kw_only=True, tag=True):
+    """No further run starts while this instance is in force."""
+
     instance: Token
     rule: str
     kind: HoldKind
@@ -112,15 +126,21 @@ class HoldAsked(Decision, frozen=True, kw_only=True, tag=True):
 
 
 class HoldLifted(Decision, frozen=True, kw_only=True, tag=True):
+    """These instances are no longer in force."""
+
     instances: tuple[Token, ...]
 
 
 class JobCancelled(Decision, frozen=True, kw_only=True, tag=True):
+    """The job is over by a person's order: outcome, holds and intents at once (L2)."""
+
     lifted: tuple[Token, ...] = ()
     dropped: tuple[str, ...] = ()
 
 
 class OutcomeDecided(Decision, frozen=True, kw_only=True, tag=True):
+    """How the job ended, by which cause and which rule."""
+
     outcome: Outcome
     submission: int
     cause: Cause
@@ -139,6 +159,8 @@ class TargetDisposed(Decision, frozen=True, kw_only=True, tag=True):
 
 
 class StopVerified(Decision, frozen=True, kw_only=True, tag=True):
+    """An object never seen ended is accounted for: its stop was done and it is gone, or its processes are."""
+
     object: ObjectRef
     run: int
     basis: StopBasis
@@ -146,6 +168,8 @@ class StopVerified(Decision, frozen=True, kw_only=True, tag=True):
 
 
 class JobSettled(Decision, frozen=True, kw_only=True, tag=True):
+    """Every object is accounted for (L3). Afterwards only evidence and stops of unauthorized runs follow."""
+
     as_of: Instant | None = None
 
 

@@ -14,6 +14,8 @@ ANY = "any"
 
 
 class PlanAction(StrEnum):
+    """What a rule does about an end."""
+
     RESUBMIT = "resubmit"
     REQUEUE = "requeue"
     HOLD = "hold"
@@ -21,6 +23,8 @@ class PlanAction(StrEnum):
 
 
 class WhenSpent(StrEnum):
+    """What becomes of a job whose rule has no budget left."""
+
     NEXT = "next"
     HOLD = "hold"
     GIVE_UP = "give-up"
@@ -56,6 +60,8 @@ class FastFail(Value, frozen=True, kw_only=True):
 
 
 class RecoveryPlan(Value, frozen=True, kw_only=True):
+    """The rules in order, and when the same early exit on several nodes stops them."""
+
     rules: Annotated[tuple[PlanRule, ...], msgspec.Meta(max_length=32)] = ()
     fast_fail: FastFail = FastFail()
 

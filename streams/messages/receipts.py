@@ -9,6 +9,8 @@ from streams.messages.values import Instant, Token, Value
 
 
 class Answer(StrEnum):
+    """What became of the command."""
+
     ACCEPTED = "accepted"
     ALREADY = "already"
     REFUSED = "refused"

@@ -31,6 +31,8 @@ class Unmatched(StrEnum):
 
 
 class SignalName(StrEnum):
+    """The signals that a job may be sent before its time limit."""
+
     USR1 = "USR1"
     USR2 = "USR2"
     INT = "INT"
@@ -39,12 +41,16 @@ class SignalName(StrEnum):
 
 
 class Resources(Value, frozen=True, kw_only=True):
+    """What one node or rank needs; `memory_per_node` in bytes."""
+
     gpus_per_node: Annotated[int, msgspec.Meta(ge=0, le=64)] = 0
     cpus_per_rank: Annotated[int, msgspec.Meta(ge=1, le=512)] = 1
     memory_per_node: Annotated[int, msgspec.Meta(ge=1_000_000, le=64 * 10**12)] | None = None
 
 
 class SignalBeforeLimit(Value, frozen=True, kw_only=True):
+    """This signal, so many seconds before the time limit."""
+
     signal: SignalName
     before: Annotated[int, msgspec.Meta(ge=1, le=3600)]
 
@@ -59,12 +65,16 @@ class Run(Value, frozen=True, kw_only=True):
 
 
 class SecretRef(Value, frozen=True, kw_only=True):
+    """An environment variable whose value is the cluster's secret: only its name is in the history."""
+
     name: EnvName
     secret: str
     key: str
 
 
 class SlurmOptions(Value, frozen=True, kw_only=True):
+    """What only Slurm understands."""
+
     account: str | None = None
     partition: str | None = None
     qos: str | None = None
@@ -76,6 +86,8 @@ class SlurmOptions(Value, frozen=True, kw_only=True):
 
 
 class KubeflowOptions(Value, frozen=True, kw_only=True):
+    """What only Kubeflow understands."""
+
     namespace: Token
     runtime: str
     mode: Annotated[str, msgspec.Meta(pattern=r"^(plain|kueue)\Z")] = "plain"

@@ -86,17 +86,23 @@ class ReplyOutcome(StrEnum):
 
 
 class CessationAnswer(StrEnum):
+    """Whether processes of a run may still live; what is not known counts as `may-run`."""
+
     CEASED = "ceased"
     MAY_RUN = "may-run"
 
 
 class CessationBasis(StrEnum):
+    """On what that answer rests: seen, presumed by the cluster's policy, or a person's word."""
+
     OBSERVED = "observed"
     PRESUMED = "presumed"
     OPERATOR = "operator"
 
 
 class Disposition(StrEnum):
+    """What a person decides about a target."""
+
     ADOPT = "adopt"
     IGNORE = "ignore"
     STOP = "stop"
@@ -104,21 +110,29 @@ class Disposition(StrEnum):
 
 
 class HoldKind(StrEnum):
+    """Who asked for a hold: a person or a plan rule."""
+
     PERSON = "person"
     RULE = "rule"
 
 
 class Outcome(StrEnum):
+    """How a job that nobody cancelled ended."""
+
     SUCCEEDED = "succeeded"
     FAILED = "failed"
 
 
 class StopBasis(StrEnum):
+    """On what a verified stop rests."""
+
     STOP_DONE_AND_ABSENT = "stop-done-and-absent"
     PROCESSES_GONE = "processes-gone"
 
 
 class NodeAttested(StrEnum):
+    """What a person says of a node."""
+
     OFF = "off"
     REBOOTED = "rebooted"
 
@@ -132,11 +146,15 @@ class ObjectRef(Value, frozen=True, kw_only=True, tag_field="target", tag="objec
 
 
 class AttemptRef(Value, frozen=True, kw_only=True, tag_field="target", tag="attempt"):
+    """One Start of one submission."""
+
     submission: int
     attempt: int
 
 
 class MessageRef(Value, frozen=True, kw_only=True, tag_field="target", tag="message"):
+    """One stored message of the job, by its revision."""
+
     revision: int
 
 

@@ -47,7 +47,9 @@ def test_a_package_found_before_ours_is_named(tmp_path: Path) -> None:
     install(ours, *PACKAGES)
     install(other, "dispatch")
     record(other, "dispatch-py")
-    with pytest.raises(ForeignPackageError, match=r"'dispatch' .*the distribution 'dispatch-py' installs the same name"):
+    with pytest.raises(
+        ForeignPackageError, match=r"'dispatch' .*the distribution 'dispatch-py' installs the same name"
+    ):
         check_packages(root=ours, search=[str(other), str(ours)])
     check_packages(root=ours, search=[str(ours), str(other)])
 
@@ -56,7 +58,9 @@ def test_a_folder_of_the_same_name_without_a_package_in_it_is_no_package_of_ours
     ours, other = tmp_path / "ours", tmp_path / "other"
     install(ours, "projections", "adapters", "dispatch")
     (other / "streams").mkdir(parents=True)
-    with pytest.raises(ForeignPackageError, match=r"'streams' .*without __init__.py.* something else has the same name"):
+    with pytest.raises(
+        ForeignPackageError, match=r"'streams' .*without __init__.py.* something else has the same name"
+    ):
         check_packages(root=ours, search=[str(other), str(ours)])
 
 
