@@ -44,14 +44,15 @@ AT_ONCE = SlurmPace()
 
 
 class Bearers:
-    """The jobs that bear one name, and what a Find last showed of them."""
+    """The jobs that bear one name, and what a Find last showed of them. `changes` counts what a watch would tell."""
 
-    __slots__ = ("floor", "jobs", "shown")
+    __slots__ = ("changes", "floor", "jobs", "shown")
 
     def __init__(self) -> None:
         self.jobs: list[SlurmJob] = []
         self.shown: tuple[Sighting, ...] | None = None
         self.floor: Floor | None = None
+        self.changes = 0
 
 
 class SlurmCluster:
@@ -94,8 +95,9 @@ class SlurmCluster:
 
     def touch(self, job: SlurmJob) -> None:
         """The job changed: show it anew."""
-        job.shown = None
-        self.bearers(job.name).shown = None
+        bearers = self.bearers(job.name)
+        job.shown = bearers.shown = None
+        bearers.changes += 1
 
     def next_id(self, reuse: str | None = None) -> str:
         """A job id; `reuse` hands out one that was lost with the controller's state."""

@@ -93,10 +93,6 @@ class SlurmCalls:
             return Inspection()
         return Inspection(pending_reason="JobHeldUser" if job.held else "Resources")
 
-    def watched(self, since: int) -> tuple[JobName, ...]:
-        """Names whose jobs may have changed; here: all of them."""
-        return tuple(self.cluster.names)[since:]
-
     # writes
 
     def look(self, call: Call) -> None:
@@ -110,10 +106,13 @@ class SlurmCalls:
         if self.cluster.settings.keeps_floor and (floor is None or call.pair.revision > floor.revision):
             bearers.floor = call.pair
         match call:
-            case OpenCall() | RequeueCall():
+            case OpenCall():
+                self._at_run(self._meant(call.name, call.object, None), call.run)
+            case RequeueCall():
                 job = self._meant(call.name, call.object, None)
-                if job.run != call.run:
-                    raise RefusedError(f"job {call.object.id} is at run {job.run}, not {call.run}")
+                self._at_run(job, call.run)
+                if not job.alive and (self.cluster.settings.incomplete or job.cause == STOPPED):
+                    raise RefusedError(f"job {job.ref.id} has ended for good")
             case HoldCall() | ReleaseCall():
                 self._meant(call.name, call.object, None)
             case _:
@@ -193,6 +192,11 @@ class SlurmCalls:
             self.cluster.end_run(job, STOPPED)
 
     # who is meant
+
+    @staticmethod
+    def _at_run(job: SlurmJob, run: int) -> None:
+        if job.run != run:
+            raise RefusedError(f"job {job.ref.id} is at run {job.run}, not {run}")
 
     def _meant(self, name: JobName, object: ObjectRef, run: int | None) -> SlurmJob:
         """The job that is addressed; fenced calls cannot reach a later run than `run`."""

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from adapters.errors import RefusedError
+from adapters.errors import RefusedError, UnreachableError
 from adapters.port import Inspects, ReadsOutput, Watches
 from streams.messages.values import CessationAnswer, HoldSeen, ObjectRef, Phase
 from tests.conformance.scheduler_world import (
@@ -35,14 +35,21 @@ class HoldSuite(Suite):
         can = await world.adapter.capabilities()
         ref = await job.start()
         await job.hold(ref)
+        opened = not can.gate_is_hold
         if not can.gate_is_hold:
-            await job.open(ref)
+            try:
+                await job.open(ref)
+            except UnreachableError:
+                opened = False  # a held object may be away from its gate: nothing was done
             await world.pass_time(world.calm_s)
             held = await job.see(ref)
             assert held.hold is HoldSeen.USER
             assert held.phase not in BEGUN
         assert await job.executions() == []
         await job.release(ref, can.first_run)
+        if not can.gate_is_hold and not opened:
+            await job.reaches(ref, Phase.GATED)
+            await job.open(ref)
         await job.begins(1)
         assert (await job.reaches(ref, Phase.RUNNING)).hold is HoldSeen.NONE
         await job.stop(ref)
