@@ -8,7 +8,7 @@ PACKAGES := streams projections adapters dispatch
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup style check test lock wheel clean
+.PHONY: help setup style check test reference lock wheel clean
 .DELETE_ON_ERROR:
 
 help: ## Say what each target does
@@ -37,6 +37,10 @@ check: style ## Style alone: ruff, mypy --strict, import contracts, the tidy tes
 test: style ## Every test that needs only python3 and the network, style included
 	@echo '== tests: every tier but those excluded by name (tests/README.md)'
 	@$(BIN)/pytest
+
+reference: $(READY) ## Write docs/reference again from the message types
+	@echo '== reference: messages, words and JSON Schemas from streams/messages'
+	@$(BIN)/python -m scripts.reference
 
 lock: $(READY) ## Resolve pyproject.toml again into requirements.lock, with hashes
 	@echo '== uv: requirements.lock from pyproject.toml'

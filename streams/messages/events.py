@@ -104,7 +104,7 @@ class ObjectRetired(Decision, frozen=True, kw_only=True, tag=True):
 
 
 class CallCommitted(Decision, frozen=True, kw_only=True, tag=True):
-    """`as_of` is of the Find it was decided from, so that L10 can be checked from a history alone."""
+    """This call may be sent, once (L7). `as_of` is of the Find it was decided from, for `verify` to check L10."""
 
     call: int
     verb: Verb
@@ -148,7 +148,7 @@ class OutcomeDecided(Decision, frozen=True, kw_only=True, tag=True):
 
 
 class TargetDisposed(Decision, frozen=True, kw_only=True, tag=True):
-    """`as_of` None: disposed of without a Find (a message)."""
+    """A person or a rule decided about this target. `as_of` None: without a Find (a message)."""
 
     target: Target
     disposition: Disposition
@@ -174,7 +174,7 @@ class JobSettled(Decision, frozen=True, kw_only=True, tag=True):
 
 
 class CallReplied(Evidence, frozen=True, kw_only=True, tag=True):
-    """`retry` true: nothing was done, a new intent may follow (`Unreachable`, `PodsRemain`)."""
+    """What a call answered. `retry` true: nothing was done, a new intent may follow (`Unreachable`, `PodsRemain`)."""
 
     call: int
     outcome: ReplyOutcome
@@ -184,8 +184,9 @@ class CallReplied(Evidence, frozen=True, kw_only=True, tag=True):
 
 
 class ObjectsSeen(Evidence, frozen=True, kw_only=True, tag=True):
-    """`sightings` holds only those that changed; `missing`: recorded, not ended, absent: never an end.
+    """What a complete Find showed that the record did not hold.
 
+    `sightings` holds only those that changed; `missing`: recorded, not ended, absent: never an end.
     `read_revision` was folded before the Find began; the Find can cover nothing later.
     """
 
@@ -208,7 +209,7 @@ class CessationSeen(Evidence, frozen=True, kw_only=True, tag=True):
 
 
 class ControlsSet(Decision, frozen=True, kw_only=True, tag=True):
-    """Whole values, not changes. `cluster` None: every cluster of the tenant."""
+    """The controls from now on: whole values, not changes. `cluster` None: every cluster of the tenant."""
 
     cluster: Token | None = None
     retries: bool = True
