@@ -245,6 +245,14 @@ class KubeflowCluster:
         self.admit(job, Admission(workload.check_a, workload.check_lift or Lift(BegunBy.SCHEDULER)))
         return True
 
+    def kueue_suspends(self, job: TrainJob) -> bool:
+        """Kueue finds an object running that it has not admitted and suspends it; pods may have begun by then."""
+        workload = job.workload
+        if workload is None or job.suspend or (workload.ready and workload.quota) or job.gone:
+            return False
+        self.suspend(job, None)
+        return True
+
     def evict(self, job: TrainJob, why: Cause) -> bool:
         """Kueue takes the quota back: check reset, object suspended; its pods go when they go."""
         workload = job.workload
@@ -278,7 +286,14 @@ class KubeflowCluster:
         while moved:
             moved = False
             for job in self.jobs:
-                steps = (self.reserve_quota, self.kueue_admits, self.observe, self.create_pods, self.stop_pods)
+                steps = (
+                    self.reserve_quota,
+                    self.kueue_admits,
+                    self.kueue_suspends,
+                    self.observe,
+                    self.create_pods,
+                    self.stop_pods,
+                )
                 for step in steps:
                     moved = step(job) or moved
                 for pod in tuple(job.pods):
