@@ -2,6 +2,7 @@
 
 AdapterError
 ├── RefusedError         nothing was done and asking again will not help
+│   └── DeadlinePassedError  it came too late: nothing was done, and a new intent may follow
 ├── UnreachableError     nothing was done: a new intent may follow
 │   └── PodsRemainError  an earlier execution may still run, so nothing was admitted
 └── OutcomeUnknownError  no clear answer: it may have been done, or may still be
@@ -19,6 +20,10 @@ class AdapterError(Exception):
 
 class RefusedError(AdapterError):
     """A clear refusal: nothing was done, and the same call will be refused again."""
+
+
+class DeadlinePassedError(RefusedError):
+    """The call reached its host after its committed deadline (L10): nothing was done, a new intent may follow."""
 
 
 class UnreachableError(AdapterError):

@@ -5,6 +5,7 @@ Pure. Also the one judgement that stops everything: whether the history has gone
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from msgspec.structs import replace
@@ -13,8 +14,10 @@ from projections import intents, sightings
 from projections.record import ObjectRecord, Record, RunRecord
 from projections.sightings import Look
 from streams.messages.calls import Capabilities, Cessation
-from streams.messages.events import CessationSeen, ObjectsSeen
+from streams.messages.events import CessationSeen, ObjectsSeen, SeenEvent
 from streams.messages.values import CessationAnswer, CessationBasis, Found, ObjectRef, Sighting
+
+Builder = Callable[[Record], SeenEvent | None]
 
 
 def objects_seen(record: Record, found: Found, read_revision: int, now: datetime) -> ObjectsSeen | None:
@@ -24,9 +27,7 @@ def objects_seen(record: Record, found: Found, read_revision: int, now: datetime
     shown = {s.object for s in found.sightings}
     missing = tuple(ref for ref, held in record.objects.items() if ref not in shown and _misses(held, found))
     if changed or missing:
-        return ObjectsSeen(
-            as_of=found.as_of, read_revision=read_revision, sightings=changed, missing=missing
-        )
+        return ObjectsSeen(as_of=found.as_of, read_revision=read_revision, sightings=changed, missing=missing)
     if intents.after_find(record, look, record.number + 1) == record:
         return None
     return ObjectsSeen(as_of=found.as_of, read_revision=read_revision)
@@ -82,9 +83,7 @@ def cessation_seen(
         answer, basis = CessationAnswer.CEASED, CessationBasis.PRESUMED
     if (answer, basis, word.nodes) == (known.answer, known.basis, known.node_states):
         return None
-    return CessationSeen(
-        object=ref, run=run, answer=answer, basis=basis, nodes=word.nodes, as_of=word.as_of
-    )
+    return CessationSeen(object=ref, run=run, answer=answer, basis=basis, nodes=word.nodes, as_of=word.as_of)
 
 
 def _presumed(run: RunRecord, word: Cessation, capabilities: Capabilities) -> bool:
@@ -96,9 +95,7 @@ def _presumed(run: RunRecord, word: Cessation, capabilities: Capabilities) -> bo
 
 def presumed_gone(found: Found) -> Cessation:
     """The word of a cluster that cannot tell: presumed gone once the end was seen (`docs/limits.md`)."""
-    return Cessation(
-        answer=CessationAnswer.CEASED, basis=CessationBasis.PRESUMED, as_of=found.as_of
-    )
+    return Cessation(answer=CessationAnswer.CEASED, basis=CessationBasis.PRESUMED, as_of=found.as_of)
 
 
 def regressed(record: Record, found: Found, installation: str) -> str | None:

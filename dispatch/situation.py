@@ -9,7 +9,7 @@ from functools import cached_property
 from projections.controls import Controls
 from projections.record import ALIVE, ObjectRecord, Record, SubmissionRecord
 from streams.messages.calls import Capabilities
-from streams.messages.events import AttemptCommitted, CallCommitted, Decision
+from streams.messages.events import AttemptCommitted, CallCommitted, Event
 from streams.messages.reasons import Reason
 from streams.messages.spec import JobSpec
 from streams.messages.values import Found, Instant, ObjectRef, Phase, Sighting, Value
@@ -18,7 +18,7 @@ from streams.messages.values import Found, Instant, ObjectRef, Phase, Sighting, 
 class Step(Value, frozen=True, kw_only=True):
     """One event to append. An `AttemptCommitted` or `CallCommitted` is followed by its call, once accepted."""
 
-    event: Decision
+    event: Event
     reason: Reason
 
     @property

@@ -170,9 +170,7 @@ def _spend(record: Record, rule: str, key: str) -> Record:
     return replace(record, keys=record.keys | {key}, uses=uses)
 
 
-def _requeue_authorized(
-    record: Record, revision: int, envelope: Envelope, event: events.RequeueAuthorized
-) -> Record:
+def _requeue_authorized(record: Record, revision: int, envelope: Envelope, event: events.RequeueAuthorized) -> Record:
     intent = RequeueIntent(
         object=event.object,
         run=event.run,
@@ -199,8 +197,7 @@ def _attempted(record: Record, revision: int, envelope: Envelope, event: events.
         over_at=event.over_at,
     )
     submissions = tuple(
-        replace(s, attempts=(*s.attempts, attempt)) if s.number == event.submission else s
-        for s in record.submissions
+        replace(s, attempts=(*s.attempts, attempt)) if s.number == event.submission else s for s in record.submissions
     )
     return replace(
         record,
@@ -236,9 +233,7 @@ def _lift(record: Record, instances: Iterable[str], revision: int, command: str 
     holds = dict(record.holds)
     for instance in instances:
         if instance in holds:
-            holds[instance] = replace(
-                holds[instance], lifted=True, lifted_revision=revision, lifted_by=command
-            )
+            holds[instance] = replace(holds[instance], lifted=True, lifted_revision=revision, lifted_by=command)
     return replace(record, holds=holds)
 
 

@@ -131,9 +131,7 @@ def _start_replied(record: Record, revision: int, ref: AttemptRef, event: events
     )
     if made is None or made in record.objects:
         return record
-    held = ObjectRecord(
-        ref=made, submission=ref.submission, attempt=ref.attempt, first_revision=revision
-    )
+    held = ObjectRecord(ref=made, submission=ref.submission, attempt=ref.attempt, first_revision=revision)
     return replace(record, objects={**record.objects, made: held})
 
 
@@ -222,4 +220,3 @@ def _judged(hold: HoldRecord, *, bit: bool, forced: bool) -> HoldRecord:
     if not hold.lifted:
         return replace(hold, placed=bit)
     return hold if hold.released else replace(hold, released=forced or not bit)
-

@@ -68,9 +68,7 @@ def _end_earlier(held: ObjectRecord, run: int, look: Look) -> ObjectRecord:
     for earlier in held.runs:
         if earlier.run < run and not earlier.ended:
             cause = earlier.cause or Cause(kind=CauseKind.UNKNOWN)
-            held = put_run(
-                held, replace(earlier, ended=True, cause=cause, ended_as_of=look.as_of, ended_at=look.at)
-            )
+            held = put_run(held, replace(earlier, ended=True, cause=cause, ended_as_of=look.as_of, ended_at=look.at))
     return held
 
 

@@ -70,5 +70,6 @@ def may_repeat(situation: Situation, earlier: CallRecord | None, repeats: int = 
         return True
     if not earlier.over(situation.as_of):
         return False
-    wait = min(REPEAT_FIRST * 2 ** min(repeats - 1, 12), timedelta(days=1) if earlier.done else REPEAT_MAX)
+    longest = timedelta(days=1) if earlier.done else REPEAT_MAX
+    wait: timedelta = min(REPEAT_FIRST * (1 << max(0, min(repeats - 1, 12))), longest)
     return situation.as_of >= earlier.as_of + wait

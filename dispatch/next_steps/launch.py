@@ -53,9 +53,7 @@ def shown_of(situation: Situation, submission: SubmissionRecord) -> list[tuple[i
 def _choose(situation: Situation, newest: SubmissionRecord, shown: list[tuple[int, Sighting]]) -> Step:
     """The lowest attempt in the latest Find, ended ones included: committed once, never recomputed (L8)."""
     attempt, seen = shown[0]
-    event = CanonicalChosen(
-        submission=newest.number, attempt=attempt, object=seen.object, as_of=situation.as_of
-    )
+    event = CanonicalChosen(submission=newest.number, attempt=attempt, object=seen.object, as_of=situation.as_of)
     return Step(event=event, reason=Reason.LOWEST_ATTEMPT)
 
 

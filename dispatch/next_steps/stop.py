@@ -117,9 +117,7 @@ def verify(situation: Situation) -> tuple[Step, ...]:
         if basis is not None:
             event = StopVerified(object=ref, run=held.run, basis=basis, as_of=situation.as_of)
             gone = basis is StopBasis.PROCESSES_GONE
-            steps.append(
-                Step(event=event, reason=Reason.PROCESSES_GONE if gone else Reason.STOP_DONE_AND_ABSENT)
-            )
+            steps.append(Step(event=event, reason=Reason.PROCESSES_GONE if gone else Reason.STOP_DONE_AND_ABSENT))
     return tuple(steps)
 
 

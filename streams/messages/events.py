@@ -239,6 +239,8 @@ Event = (
     | ControlsSet
 )
 
+SeenEvent = CallReplied | ObjectsSeen | CessationSeen
+
 
 class Envelope(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One message of `dispatch.job.<tenant>.<job>`. `at` is for people, backoff and windows only."""

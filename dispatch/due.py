@@ -1,0 +1,50 @@
+"""When a job has to be looked at again, though nothing wakes it. A timer is only a wake-up (L13)."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from dispatch.situation import Situation
+
+SOON = timedelta(milliseconds=100)
+
+
+def due_at(situation: Situation) -> datetime | None:
+    """The earliest time, on this process's clock, at which another pass could find something to do.
+
+    None once the job is settled: from then on only the sweep looks.
+    """
+    record = situation.record
+    if record.settled:
+        return None
+    poll = situation.now + timedelta(seconds=situation.capabilities.find_every_s)
+    times = [poll, *_own_times(situation), *(_here(situation, t) for t in _host_times(situation))]
+    return max(min(times), situation.now + SOON)
+
+
+def _own_times(situation: Situation) -> list[datetime]:
+    """Waits that this side's clock ends: backoffs and brakes."""
+    times = []
+    newest, pending = situation.newest, situation.record.pending_requeue()
+    if newest is not None and newest.not_before_at > situation.now:
+        times.append(newest.not_before_at)
+    if pending is not None and pending.not_before_at > situation.now:
+        times.append(pending.not_before_at)
+    cluster = situation.spec.cluster
+    for control in (situation.controls.standing(None), situation.controls.standing(cluster)):
+        if control.brake_until_at is not None and control.brake_until_at > situation.now:
+            times.append(control.brake_until_at)
+    return times
+
+
+def _host_times(situation: Situation) -> list[datetime]:
+    """Waits that the scheduler host's clock ends: deadlines and bounds of calls without a clear reply."""
+    times = [c.over_at for c in situation.record.calls.values() if not c.over(situation.as_of)]
+    for attempt in situation.record.attempts:
+        if attempt.unmatched:
+            times += [t for t in (attempt.deadline_at, attempt.over_at) if t > situation.as_of]
+    return times
+
+
+def _here(situation: Situation, host: datetime) -> datetime:
+    return situation.now + max(host - situation.host_now, timedelta(0))
