@@ -1,0 +1,277 @@
+"""Where to find the bus, and in whose name: each setting with the place it came from (CLI 1.1).
+
+First found wins: flag, environment, `.dispatch/` of a running `dispatch up` here or in a parent, the config
+file's `current`. URL and credentials come from one place together. A job's own `DISPATCH_TENANT`, `_JOB`,
+`_SUBMISSION`, `_RUN` and `_EPOCH` are never read, so that the tool works inside a job.
+
+ConfigError    bad usage: nothing can be sent with these settings. Says why and what to do
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import re
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from dispatch.contexts import ConfigError, Context, contexts_path, read_contexts
+from streams.subjects import is_token
+
+UP_FILE = Path(".dispatch") / "up.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Flags:
+    """What was typed; None where nothing was."""
+
+    context: str | None = None
+    nats: str | None = None
+    creds: str | None = None
+    tenant: str | None = None
+    cluster: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One value, the place it came from, and what the places after it say of it."""
+
+    value: str | None
+    source: str
+    others: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a command runs with. `nats` is empty when no place names a bus: never localhost."""
+
+    nats: tuple[str, ...]
+    creds: Path | None
+    bus_source: str
+    tenant: Found
+    cluster: Found
+    context: Found
+    actor: str
+    protect: bool = False
+
+    def where(self, cluster: str | None = None) -> str:
+        """`prod · nlp @ hpc2`: what everything that changes something prints first."""
+        at = f" @ {cluster or self.cluster.value}" if cluster or self.cluster.value else ""
+        return f"{self.context.value or self.bus_source} · {self.tenant.value}{at}"
+
+    def bus(self) -> tuple[str, ...]:
+        """The servers. Raises ConfigError when no place names one, or the credentials may be read by others."""
+        if not self.nats:
+            raise ConfigError(
+                "no bus is named",
+                why="no --nats, no DISPATCH_NATS_URL, no running `dispatch up` here, no current context",
+                do="dispatch up      start one on this machine, or: dispatch context use NAME",
+                code="no-bus",
+            )
+        if self.creds is not None:
+            check_creds(self.creds)
+        return self.nats
+
+    def tenant_name(self) -> str:
+        """The tenant. Raises ConfigError when no place names one."""
+        if self.tenant.value is None:
+            raise ConfigError(
+                "no tenant is named",
+                why="no --tenant, no DISPATCH_DEFAULT_TENANT, none in the context",
+                do="add --tenant NAME, or tenant: NAME to the context",
+                code="no-tenant",
+            )
+        return self.tenant.value
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One place that may hold settings. URL and creds are taken together or not at all."""
+
+    source: str
+    nats: tuple[str, ...] = ()
+    creds: Path | None = None
+    tenant: str | None = None
+    cluster: str | None = None
+    actor: str | None = None
+    spelled: tuple[str, str, str] | None = None
+
+    def name_of(self, setting: str) -> str:
+        """How a person gives this setting here: `--tenant`, `DISPATCH_DEFAULT_TENANT`, `context prod`."""
+        if self.spelled is None:
+            return self.source
+        return self.spelled[("nats", "tenant", "cluster").index(setting)]
+
+
+_FLAGS = ("--nats", "--tenant", "--cluster")
+_ENVIRONMENT = ("DISPATCH_NATS_URL", "DISPATCH_DEFAULT_TENANT", "DISPATCH_DEFAULT_CLUSTER")
+
+
+def resolve(flags: Flags, environ: Mapping[str, str], here: Path) -> Settings:
+    """The settings of this command line. Raises ConfigError."""
+    named, source = _named_context(flags, environ)
+    contexts = read_contexts(contexts_path(environ))
+    up = None if named is not None else running_up(here)
+    if named is None and up is None:
+        named, source = contexts.current, f"current in {contexts.path}"
+    context = None if named is None else contexts.get(named)
+    places = _places(flags, environ, context, source, up)
+    bus = next((place for place in places if place.nats), None)
+    creds = bus.creds if bus else None
+    return Settings(
+        nats=bus.nats if bus else (),
+        creds=creds,
+        bus_source=bus.name_of("nats") if bus else "",
+        tenant=_checked("tenant", _first("tenant", places)),
+        cluster=_checked("cluster", _first("cluster", places)),
+        context=Found(context.name if context else None, source if context else ""),
+        actor=_actor(next((place.actor for place in places if place.actor), None), creds, environ),
+        protect=context.protect if context else False,
+    )
+
+
+def _named_context(flags: Flags, environ: Mapping[str, str]) -> tuple[str | None, str]:
+    if flags.context is not None:
+        return flags.context, "--context"
+    if environ.get("DISPATCH_CONTEXT"):
+        return environ["DISPATCH_CONTEXT"], "DISPATCH_CONTEXT"
+    return None, ""
+
+
+def _places(
+    flags: Flags, environ: Mapping[str, str], context: Context | None, source: str, up: Place | None
+) -> list[Place]:
+    """Every place in order; a context stands where its name was found."""
+    typed = _flags_place(flags)
+    env = _environment_place(environ)
+    chosen = [] if context is None else [_context_place(context)]
+    if source == "--context":
+        return [typed, *chosen, env]
+    return [typed, env, *([up] if up else []), *chosen]
+
+
+def _flags_place(flags: Flags) -> Place:
+    if flags.creds is not None and flags.nats is None:
+        raise ConfigError("--creds goes with --nats", why="URL and credentials come from one place together")
+    creds = Path(flags.creds) if flags.creds else None
+    return Place("flags", _urls(flags.nats), creds, flags.tenant, flags.cluster, spelled=_FLAGS)
+
+
+def _environment_place(environ: Mapping[str, str]) -> Place:
+    url, creds = environ.get("DISPATCH_NATS_URL"), environ.get("DISPATCH_NATS_CREDS")
+    if creds and not url:
+        raise ConfigError(
+            "DISPATCH_NATS_CREDS goes with DISPATCH_NATS_URL", why="URL and credentials come from one place together"
+        )
+    tenant, cluster = (environ.get(name) or None for name in _ENVIRONMENT[1:])
+    return Place("environment", _urls(url), Path(creds) if creds else None, tenant, cluster, spelled=_ENVIRONMENT)
+
+
+def _context_place(context: Context) -> Place:
+    return Place(f"context {context.name}", context.nats, context.creds, context.tenant, context.cluster, context.actor)
+
+
+def _urls(text: str | None) -> tuple[str, ...]:
+    return tuple(url.strip() for url in (text or "").split(",") if url.strip())
+
+
+def _first(name: str, places: list[Place]) -> Found:
+    """The first value, its place, and where later places say otherwise."""
+    said = [(place, value) for place in places if (value := getattr(place, name)) is not None]
+    if not said:
+        return Found(None, "")
+    first, value = said[0]
+    others = tuple(f"{place.name_of(name)} says {other}" for place, other in said[1:] if other != value)
+    return Found(value, first.name_of(name), others)
+
+
+def _checked(what: str, found: Found) -> Found:
+    if found.value is not None and not is_token(found.value):
+        raise ConfigError(
+            f"{what} {found.value[:70]!r} is no name",
+            why=f"it comes from {found.source}; names are 1 to 63 of a-z, 0-9 and -",
+        )
+    return found
+
+
+def running_up(here: Path) -> Place | None:
+    """The `dispatch up` that runs in `here` or the nearest parent; one that has ended is passed over."""
+    for folder in (here, *here.parents):
+        path = folder / UP_FILE
+        try:
+            told = json.loads(path.read_text(encoding="utf-8"))
+            if not isinstance(told, dict) or not _alive(int(told["pid"])):
+                continue
+            nats = tuple(str(url) for url in told["nats"])
+        except (OSError, ValueError, KeyError, TypeError):
+            continue
+        texts = {name: str(told[name]) if told.get(name) else None for name in ("creds", "tenant", "cluster", "actor")}
+        creds = None if texts["creds"] is None else path.parent / texts["creds"]
+        return Place(str(path.parent), nats, creds, texts["tenant"], texts["cluster"], texts["actor"])
+    return None
+
+
+def _alive(pid: int) -> bool:
+    if pid <= 0:
+        return False
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def check_creds(path: Path) -> None:
+    """Refuse credentials that others may read. A file that is root's (mounted by a platform) may be group-readable."""
+    try:
+        status = path.stat()
+    except OSError as error:
+        raise ConfigError(
+            f"credentials {path} cannot be read", why=str(error.strerror), code="no-credentials", exit_code=5
+        ) from error
+    forbidden = 0o077 if status.st_uid == os.getuid() else 0o007
+    if stat.S_IMODE(status.st_mode) & forbidden:
+        raise ConfigError(
+            f"credentials {path} may be read by others",
+            why=f"mode {stat.S_IMODE(status.st_mode):04o}",
+            do=f"chmod 600 {path}",
+            code="open-credentials",
+            exit_code=5,
+        )
+
+
+_JWT = re.compile(r"-----BEGIN NATS USER JWT-----\s+(?P<jwt>[A-Za-z0-9_\-.]+)\s+-+END")
+
+
+def _actor(named: str | None, creds: Path | None, environ: Mapping[str, str]) -> str:
+    """Whom commands are published as: what the credentials are named, else the person at this machine."""
+    return named or name_in_creds(creds) or _token(environ.get("USER") or environ.get("LOGNAME") or "") or "someone"
+
+
+def name_in_creds(creds: Path | None) -> str | None:
+    """The user's name in a credentials file, if it may be a subject's token. Never the secret."""
+    if creds is None:
+        return None
+    try:
+        match = _JWT.search(creds.read_text(encoding="ascii"))
+        if match is None:
+            return None
+        body = match["jwt"].split(".")[1]
+        name = json.loads(base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)))["name"]
+    except (OSError, ValueError, KeyError, IndexError, TypeError):
+        return None
+    return _token(str(name))
+
+
+def _token(text: str) -> str | None:
+    """`text` as a subject's token, or None if nothing is left of it."""
+    word = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:63].strip("-")
+    return word if is_token(word) else None
+
+
+__all__ = ["ConfigError", "Flags", "Found", "Settings", "check_creds", "resolve", "running_up"]
