@@ -32,11 +32,12 @@ def open_gate(situation: Situation) -> tuple[Step, ...]:
 
 
 def next_run(situation: Situation, held: ObjectRecord) -> int:
-    """The number of the run that an Open begins: the gated object's own, or A raised once more (DESIGN 7)."""
+    """The number of the run that an Open begins: the one a gated object shows, on Kubernetes never one that was
+    committed before, since an undecided admission is answered by a new A (DESIGN 7)."""
     seen = situation.shown[held.ref]
     if situation.capabilities.first_run == 0:
         return seen.run
-    return 1 + max([seen.run, *(r.run for r in held.runs if r.authorized)])
+    return max([seen.run, *(r.run + 1 for r in held.runs if r.authorized)])
 
 
 def _may_open(situation: Situation, held: ObjectRecord) -> bool:
