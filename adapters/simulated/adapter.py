@@ -91,7 +91,7 @@ class _Simulated:
         return await self._channel.carry(Request(self.cluster.host, verb, act))
 
     async def _write(self, verb: str, call: Call, act: Callable[[], T]) -> T:
-        request = Request(self.cluster.host, verb, act, f"c{call.call}")
+        request = Request(self.cluster.host, verb, act, call)
         request.by(call.deadline_at, self.cluster.bound, lambda: self._calls.look(call))
         return await self._channel.carry(request)
 

@@ -10,7 +10,8 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Generic, Protocol, TypeVar
 
-from adapters.errors import RefusedError
+from adapters.errors import DeadlinePassedError
+from streams.messages.calls import Call
 
 T = TypeVar("T")
 Clock = Callable[[], datetime]
@@ -37,11 +38,14 @@ class HostClock:
 
 
 class Request(Generic[T]):
-    """One call on its way: `arrive` checks the deadline and looks, `land` acts. Reads have no deadline."""
+    """One call on its way: `arrive` checks the deadline and looks, `land` acts.
 
-    __slots__ = ("_act", "_bound", "_deadline_at", "_expires_at", "_host", "_look", "subject", "verb")
+    Reads have no deadline and, but for those that prepare a write, no `call`.
+    """
 
-    def __init__(self, host: HostClock, verb: str, act: Callable[[], T], subject: str = "") -> None:
+    __slots__ = ("_act", "_bound", "_deadline_at", "_expires_at", "_host", "_look", "call", "verb")
+
+    def __init__(self, host: HostClock, verb: str, act: Callable[[], T], call: Call | None = None) -> None:
         self._host = host
         self._act = act
         self._look: Callable[[], None] | None = None
@@ -49,7 +53,7 @@ class Request(Generic[T]):
         self._bound = timedelta(0)
         self._expires_at: datetime | None = None
         self.verb = verb
-        self.subject = subject
+        self.call = call
 
     def by(self, deadline_at: datetime, bound: timedelta, look: Callable[[], None]) -> Request[T]:
         """This request, to be refused after `deadline_at` and to land within `bound` of its arrival.
@@ -66,12 +70,12 @@ class Request(Generic[T]):
         return self._deadline_at is not None
 
     def arrive(self) -> None:
-        """Reach the scheduler's host. Raises RefusedError past the deadline: nothing will happen."""
+        """Reach the scheduler's host. Raises DeadlinePassedError past it: nothing will happen."""
         if self._deadline_at is None:
             return
         now = self._host.now()
         if now > self._deadline_at:
-            raise RefusedError(f"{self.verb}: its deadline {self._deadline_at:%H:%M:%S} has passed on this host")
+            raise DeadlinePassedError(f"{self.verb}: its deadline {self._deadline_at:%H:%M:%S} has passed on this host")
         self._expires_at = now + self._bound
         if self._look is not None:
             self._look()
