@@ -22,7 +22,7 @@ say "packages from requirements.lock, with hashes"
 builder=$(mktemp)
 trap 'rm -f "$builder"' EXIT
 awk '/^setuptools==/ { found = 1 } found { print } found && !/\\$/ { exit }' requirements.lock >"$builder"
-install() { "$venv/bin/python" -m pip install --quiet "$@"; }
+install() { "$venv/bin/python" -m pip install --quiet --no-compile "$@"; }
 install --require-hashes --only-binary :all: -r "$builder"
 install --require-hashes --only-binary :all: --no-binary nkeys --no-build-isolation -r requirements.lock
 say "dispatch itself, from this checkout"
