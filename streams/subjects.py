@@ -109,7 +109,7 @@ def shard_of(tenant: str, name: str, shards: int) -> int:
     return digest % shards
 
 
-def in_shard(shard: int, subject: str) -> str:
+def in_shard(shard: int | str, subject: str) -> str:
     """How a shard's work queue stores `subject`, a wake-up's or a command's."""
     return f"dispatch.shard.{shard}.{subject.removeprefix('dispatch.')}"
 

@@ -1,0 +1,80 @@
+"""Receipts, status and heartbeats on JetStream, over plain messages: nats-py's key-value client misreads expiry."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+from streams import codec, subjects
+from streams.errors import CodecError, ConflictError, UndecidedError
+from streams.jetstream.append import WRITE_IN_FLIGHT, WRONG_LAST_SEQUENCE, condition, kept_by, last_sequence
+from streams.jetstream.layout import RECEIPTS, REPLICAS, REPLICAS_KEYS, status_keys, status_stream
+from streams.jetstream.publish import put, refused
+from streams.jetstream.read import last_of, pages
+from streams.jetstream.wire import ApiError, NoAnswerError, Wire, answer_of
+from streams.messages.receipts import Receipt
+from streams.ports import StatusEntry, Stored
+
+TTL_S_MIN = 1.0
+
+
+class JetStreamBuckets:
+    """`streams.ports.Buckets` on JetStream. The status bucket belongs to one generation of the history."""
+
+    def __init__(self, wire: Wire, generation: int) -> None:
+        self._wire = wire
+        self._status = status_stream(generation)
+        self._keys = status_keys(generation)
+
+    async def put_receipt(self, receipt: Receipt) -> None:
+        subject = subjects.receipt(receipt.tenant, receipt.command)
+        await put(self._wire, subject, codec.encode_receipt(receipt), what="a receipt", headers=kept_by(RECEIPTS))
+
+    async def get_receipt(self, tenant: str, command: str) -> Receipt | None:
+        stored = await last_of(self._wire, RECEIPTS, subjects.receipt(tenant, command))
+        if stored is None:
+            return None
+        try:
+            return codec.decode_receipt(stored.data)
+        except CodecError:
+            return None
+
+    async def put_status(self, key: str, data: bytes, *, expected: int | None) -> int:
+        subject = f"{self._keys}.{subjects.check_key(key)}"
+        try:
+            message = await self._wire.ask(subject, data, headers=condition(self._status, expected or 0))
+            return int(answer_of(message)["seq"])
+        except NoAnswerError as error:
+            raise UndecidedError(subject, "a status") from error
+        except ApiError as error:
+            if error.err_code in {WRONG_LAST_SEQUENCE, WRITE_IN_FLIGHT}:
+                raise ConflictError(key, expected or 0, last_sequence(error)) from error
+            raise refused(subject, error) from error
+
+    async def get_status(self, key: str) -> StatusEntry | None:
+        stored = await last_of(self._wire, self._status, f"{self._keys}.{subjects.check_key(key)}")
+        return None if stored is None else self._entry(stored)
+
+    async def list_status(self, *, tenant: str | None = None) -> AsyncIterator[StatusEntry]:
+        """A key that is written meanwhile moves to the end of the stream: it is met once or twice, never missed."""
+        among = f"{self._keys}.>" if tenant is None else f"{self._keys}.{subjects.check_token(tenant, 'tenant')}.>"
+        met: set[str] = set()
+        async for page in pages(self._wire, self._status, among):
+            for entry in map(self._entry, page):
+                if entry.key not in met:
+                    met.add(entry.key)
+                    yield entry
+
+    async def beat(self, replica: str, data: bytes, *, ttl_s: float) -> None:
+        subject = f"{REPLICAS_KEYS}.{subjects.check_token(replica, 'replica')}"
+        headers = {"Nats-TTL": f"{round(max(ttl_s, TTL_S_MIN) * 1000)}ms", **kept_by(REPLICAS)}
+        await put(self._wire, subject, data, what="a heartbeat", headers=headers)
+
+    async def replicas(self) -> dict[str, bytes]:
+        found: dict[str, bytes] = {}
+        async for page in pages(self._wire, REPLICAS, f"{REPLICAS_KEYS}.>"):
+            found |= {stored.subject.rpartition(".")[2]: stored.data for stored in page if stored.data}
+        return found
+
+    def _entry(self, stored: Stored) -> StatusEntry:
+        key = stored.subject.removeprefix(f"{self._keys}.")
+        return StatusEntry(key=key, revision=stored.revision, data=stored.data)

@@ -1,0 +1,56 @@
+"""Storing a message that may be stored twice: commands, wake-ups, timers, receipts, heartbeats."""
+
+from __future__ import annotations
+
+import asyncio
+
+from streams.errors import (
+    BusUnreachableError,
+    NotPermittedError,
+    SettingsError,
+    StreamError,
+    StreamFullError,
+    UndecidedError,
+)
+from streams.jetstream.wire import ApiError, NoAnswerError, Wire, answer_of
+
+STREAM_LIMIT = 10077
+PAUSE_S = 0.1
+
+
+async def put(wire: Wire, subject: str, data: bytes, *, what: str, headers: dict[str, str] | None = None) -> int:
+    """The sequence of the stored message. Tried for `publish_within_s`, which outlasts an election.
+
+    Raises UndecidedError (naming `what`) when it was sent and not answered, StreamFullError at a limit,
+    SettingsError when the stream refuses it, and as every method BusUnreachableError and NotPermittedError.
+    """
+    sent = False
+    try:
+        async with asyncio.timeout(wire.settings.publish_within_s):
+            while True:
+                try:
+                    return int(answer_of(await wire.ask(subject, data, headers=dict(headers or {})))["seq"])
+                except NoAnswerError:
+                    sent = True
+                except BusUnreachableError:
+                    if wire.client.is_closed:
+                        raise
+                except ApiError as error:
+                    if error.code < 500 or error.err_code == STREAM_LIMIT:
+                        raise refused(subject, error) from error
+                await asyncio.sleep(PAUSE_S)
+    except TimeoutError as error:
+        if sent:
+            raise UndecidedError(subject, what) from error
+        raise BusUnreachableError(f"{subject}: no server took it") from error
+    except NotPermittedError as error:
+        if sent:
+            raise UndecidedError(subject, what) from error
+        raise
+
+
+def refused(subject: str, error: ApiError) -> StreamError:
+    """What a refusal by a stream means to the caller."""
+    if error.err_code == STREAM_LIMIT:
+        return StreamFullError(f"{subject}: {error}")
+    return SettingsError((f"{subject} was refused: {error}",))

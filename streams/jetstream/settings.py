@@ -1,0 +1,54 @@
+"""Where the bus is, who we are there, and how long we wait. Read once, frozen."""
+
+from __future__ import annotations
+
+import re
+import ssl
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+_SECRET = re.compile(r"//[^/@\s]+@")
+
+
+class BusSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """`creds`: a `.creds` file or one with an nkey seed. `tls_ca`: the authority to trust, if not the system's.
+
+    `monitoring_urls`: one address a server, such as `http://nats-1:8222`; needed by the start-up check.
+    `regression_after_s`: how long a replicated history must look shorter than what was read from it before it
+    counts as gone backwards; a leader that was replaced may give old answers for about ten seconds.
+    """
+
+    urls: tuple[str, ...]
+    name: str = "dispatch"
+    creds: Path | None = None
+    tls_ca: Path | None = None
+    inbox_prefix: str = "_INBOX"
+    monitoring_urls: tuple[str, ...] = ()
+    connect_within_s: float = 10.0
+    request_within_s: float = 2.0
+    read_within_s: float = 15.0
+    append_within_s: float = 30.0
+    publish_within_s: float = 15.0
+    regression_after_s: float = 15.0
+    receive_wait_s: float = 3.0
+
+
+def credentials(settings: BusSettings) -> dict[str, Any]:
+    """What nats-py's `connect` wants to know of us. Raises OSError if a file cannot be read."""
+    options: dict[str, Any] = {}
+    if settings.creds is not None:
+        seed = settings.creds.read_text().strip()
+        if seed.startswith("-----"):
+            options["user_credentials"] = str(settings.creds)
+        else:
+            options["nkeys_seed_str"] = seed
+    if settings.tls_ca is not None:
+        options["tls"] = ssl.create_default_context(cafile=str(settings.tls_ca))
+    return options
+
+
+def without_secrets(text: str) -> str:
+    """`text` without the user and password of any address in it."""
+    return _SECRET.sub("//", text)

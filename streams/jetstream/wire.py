@@ -1,0 +1,224 @@
+"""One connection to the servers, and the plain truth about each request made on it.
+
+nats-py's own requests wait out their time when the connection drops, and see a missing permission as a time-out.
+Here every reply comes to one inbox of ours, so both are told at once:
+
+    BusUnreachableError  nothing was sent, or nobody listens: certainly not done
+    NoAnswerError        sent, and no answer: it may have been done
+    NotPermittedError    the server said so
+    ApiError             the server answered with an error of its JetStream API
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import re
+import time
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
+
+import nats
+import nats.errors
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+
+from streams.errors import BusUnreachableError, NotPermittedError, StreamError
+from streams.jetstream.settings import BusSettings, credentials, without_secrets
+
+_VIOLATION = re.compile(r"permissions violation for (publish|subscription) to \"([^\"]+)\"", re.IGNORECASE)
+_NOT_SENT = (nats.errors.OutboundBufferLimitError, nats.errors.ConnectionDrainingError)
+_LOST = (nats.errors.ConnectionClosedError, OSError)
+_Answer = TypeVar("_Answer")
+
+
+class NoAnswerError(StreamError):
+    """The request was sent, or may have been, and no answer came."""
+
+
+class ApiError(StreamError):
+    """An error answer of JetStream: `err_code` is its own number, `code` HTTP's."""
+
+    def __init__(self, code: int, err_code: int, description: str) -> None:
+        super().__init__(f"{description} ({code}/{err_code})")
+        self.code = code
+        self.err_code = err_code
+        self.description = description
+
+
+class Replies:
+    """Where the answers to one request arrive; more than one for a batch."""
+
+    def __init__(self, inbox: str) -> None:
+        self.inbox = inbox
+        self.subject = ""
+        self._arrived: asyncio.Queue[Msg | StreamError] = asyncio.Queue()
+
+    def put(self, arrived: Msg | StreamError) -> None:
+        self._arrived.put_nowait(arrived)
+
+    async def next(self, within_s: float) -> Msg:
+        """The next answer. Raises NoAnswerError, NotPermittedError, or BusUnreachableError if nobody listens."""
+        try:
+            async with asyncio.timeout(within_s):
+                arrived = await self._arrived.get()
+        except TimeoutError as error:
+            raise NoAnswerError(f"{self.subject} gave no answer in {within_s:g}s") from error
+        if isinstance(arrived, StreamError):
+            raise arrived
+        if status_of(arrived) == "503":
+            raise BusUnreachableError(f"nobody listens on {self.subject}")
+        return arrived
+
+
+class Wire:
+    """A connection that comes back by itself until it is closed."""
+
+    def __init__(self, settings: BusSettings) -> None:
+        self.settings = settings
+        self.client = Client()
+        self._inbox = ""
+        self._tokens = itertools.count()
+        self._open: dict[str, Replies] = {}
+        self._last_error = "no server answered"
+
+    async def connect(self) -> None:
+        """Raises BusUnreachableError or NotPermittedError when it takes longer than `connect_within_s`."""
+        settings = self.settings
+        try:
+            async with asyncio.timeout(settings.connect_within_s):
+                await self.client.connect(
+                    servers=list(settings.urls),
+                    name=settings.name,
+                    inbox_prefix=settings.inbox_prefix,
+                    max_reconnect_attempts=-1,
+                    reconnect_time_wait=0.2,  # type: ignore[arg-type]  # a float in every use of it
+                    connect_timeout=2,
+                    ping_interval=5,
+                    max_outstanding_pings=2,
+                    pending_size=0,  # else a publish that timed out while disconnected is sent after all
+                    error_cb=self._on_error,
+                    disconnected_cb=self._on_disconnect,
+                    **credentials(settings),
+                )
+                self._inbox = self.client.new_inbox()
+                await self.client.subscribe(
+                    f"{self._inbox}.*", cb=self._on_reply, pending_msgs_limit=0, pending_bytes_limit=0
+                )
+        except (TimeoutError, nats.errors.Error, OSError) as error:
+            await self._give_up()
+            raise self._connect_error(error) from error
+        except asyncio.CancelledError:
+            await self._give_up()
+            raise
+
+    async def close(self) -> None:
+        """Disconnect. What was sent stays sent; requests without an answer learn nothing."""
+        if not self.client.is_closed:
+            await self.client.close()
+        self._fail_all(NoAnswerError("the connection was closed"))
+
+    @asynccontextmanager
+    async def replies(self) -> AsyncIterator[Replies]:
+        token = str(next(self._tokens))
+        replies = Replies(f"{self._inbox}.{token}")
+        self._open[token] = replies
+        try:
+            yield replies
+        finally:
+            del self._open[token]
+
+    async def send(self, subject: str, data: bytes, *, replies: Replies, headers: dict[str, str] | None = None) -> None:
+        """Send one message whose answers come to `replies`. Raises as told at the top of this file."""
+        replies.subject = subject
+        try:
+            await self.client.publish(subject, data, reply=replies.inbox, headers=headers)
+        except _NOT_SENT as error:
+            raise BusUnreachableError(f"not connected: {self._last_error}") from error
+        except _LOST as error:
+            raise NoAnswerError(f"the connection was closed: {self._last_error}") from error
+
+    async def ask(
+        self, subject: str, data: bytes = b"", *, headers: dict[str, str] | None = None, within_s: float | None = None
+    ) -> Msg:
+        """One request and its one answer. Raises as told at the top of this file."""
+        async with self.replies() as replies:
+            await self.send(subject, data, replies=replies, headers=headers)
+            return await replies.next(within_s or self.settings.request_within_s)
+
+    async def api(
+        self, method: str, body: dict[str, Any] | None = None, *, within_s: float | None = None
+    ) -> dict[str, Any]:
+        """One call of JetStream's API (`STREAM.INFO.x`). Raises as told at the top of this file."""
+        message = await self.ask(f"$JS.API.{method}", json.dumps(body).encode() if body else b"", within_s=within_s)
+        return answer_of(message)
+
+    async def patiently(self, call: Callable[[], Coroutine[Any, Any, _Answer]], *, within_s: float) -> _Answer:
+        """`call` again while the bus is unreachable or silent, as during an election. For what may be repeated."""
+        give_up_at = time.monotonic() + within_s
+        pause_s = 0.02
+        while True:
+            try:
+                return await call()
+            except (BusUnreachableError, NoAnswerError) as error:
+                if time.monotonic() + pause_s > give_up_at or self.client.is_closed:
+                    raise BusUnreachableError(str(error)) from error
+            except ApiError as error:
+                if error.code < 500 or time.monotonic() + pause_s > give_up_at:
+                    raise
+            await asyncio.sleep(pause_s)
+            pause_s = min(0.5, pause_s * 2)
+
+    async def _on_reply(self, message: Msg) -> None:
+        replies = self._open.get(message.subject.rpartition(".")[2])
+        if replies is not None:
+            replies.put(message)
+
+    async def _on_error(self, error: Exception) -> None:
+        self._last_error = without_secrets(str(error) or type(error).__name__)
+        violation = _VIOLATION.search(str(error))
+        if violation is None:
+            return
+        kind, subject = violation.groups()
+        refusal = NotPermittedError(f"the credentials do not allow {kind} to {subject}")
+        for replies in self._open.values():
+            if kind.lower() == "subscription" or replies.subject == subject:
+                replies.put(refusal)
+
+    async def _on_disconnect(self) -> None:
+        self._fail_all(NoAnswerError("the connection was lost"))
+
+    def _fail_all(self, error: StreamError) -> None:
+        for replies in self._open.values():
+            replies.put(error)
+
+    async def _give_up(self) -> None:
+        if not self.client.is_closed:
+            await self.client.close()
+
+    def _connect_error(self, error: Exception) -> StreamError:
+        said = self._last_error if isinstance(error, TimeoutError) else without_secrets(str(error))
+        if "authorization" in said.lower() or "authentication" in said.lower():
+            return NotPermittedError("the bus refuses these credentials")
+        return BusUnreachableError(f"no connection to {without_secrets(', '.join(self.settings.urls))}: {said}")
+
+
+def status_of(message: Msg) -> str:
+    """The status of a message that is no data, such as 404; "" for data."""
+    return str((message.headers or {}).get("Status", ""))
+
+
+def answer_of(message: Msg) -> dict[str, Any]:
+    """The JSON of an answer; ApiError if it is an error's, or none of JetStream's."""
+    try:
+        answer = json.loads(message.data)
+    except ValueError as error:
+        raise ApiError(500, 0, "the answer is no JSON") from error
+    if not isinstance(answer, dict):
+        raise ApiError(500, 0, "the answer is no object")
+    fault = answer.get("error")
+    if fault is not None:
+        raise ApiError(int(fault.get("code", 500)), int(fault.get("err_code", 0)), str(fault.get("description", "")))
+    return answer
