@@ -1,0 +1,167 @@
+"""The clusters a replica can reach: bounded calls, and one question at a time to a cluster that does not answer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+
+from adapters.errors import OutcomeUnknownError, RefusedError, UnreachableError
+from adapters.port import Adapter, Holds, Inspects, ProvesCessation, ReadsOutput, Requeues, Watches
+from streams.messages.calls import (
+    Capabilities,
+    Cessation,
+    HoldCall,
+    Inspection,
+    JobName,
+    OpenCall,
+    ReleaseCall,
+    RequeueCall,
+    StartCall,
+    StopCall,
+    StopJobCall,
+)
+from streams.messages.values import Found, ObjectRef
+
+T = TypeVar("T")
+
+READ_BOUND_S = 20.0
+WRITE_BOUND_S = 90.0
+ANSWER_GRACE_S = 5.0
+CAPABILITIES_FRESH_S = 60.0
+SILENT_FOR_S = 2.0
+
+
+class BoundedAdapter:
+    """An adapter whose every answer comes within a bound, and which is not asked again while it is silent.
+
+    A read that takes too long is Unreachable; a write that takes too long is OutcomeUnknown (L9). A cluster that
+    did not answer is asked once for all its jobs, not once per job (DESIGN 6).
+    """
+
+    def __init__(self, cluster: str, adapter: Adapter) -> None:
+        self.cluster = cluster
+        self.last_good_find_at: datetime | None = None
+        self._adapter = adapter
+        self._capabilities: Capabilities | None = None
+        self._fresh_until = 0.0
+        self._silent_until = 0.0
+
+    async def capabilities(self) -> Capabilities:
+        """The cluster's capabilities, asked again once a minute; the last known ones while it is silent."""
+        now = asyncio.get_running_loop().time()
+        if self._capabilities is not None and now < self._fresh_until:
+            return self._capabilities
+        try:
+            self._capabilities = await self._read(self._adapter.capabilities())
+        except UnreachableError:
+            if self._capabilities is None:
+                raise
+        self._fresh_until = now + CAPABILITIES_FRESH_S
+        return self._capabilities
+
+    async def find(self, name: JobName) -> Found:
+        found = await self._read(self._adapter.find(name))
+        self.last_good_find_at = datetime.now(UTC)
+        return found
+
+    async def ceased(self, name: JobName, object: ObjectRef, run: int) -> Cessation:
+        if not isinstance(self._adapter, ProvesCessation):
+            raise UnreachableError(f"{self.cluster} cannot prove that processes are gone")
+        return await self._read(self._adapter.ceased(name, object, run))
+
+    async def inspect(self, name: JobName, object: ObjectRef) -> Inspection:
+        if not isinstance(self._adapter, Inspects):
+            return Inspection()
+        return await self._read(self._adapter.inspect(name, object))
+
+    async def read_output(
+        self, name: JobName, object: ObjectRef, run: int, rank: int, *, offset: int = 0
+    ) -> tuple[bytes, int]:
+        if not isinstance(self._adapter, ReadsOutput):
+            raise UnreachableError(f"{self.cluster} serves no output")
+        return await self._read(self._adapter.read_output(name, object, run, rank, offset=offset))
+
+    async def start(self, call: StartCall) -> ObjectRef:
+        return await self._write(self._adapter.start(call), call.deadline_at)
+
+    async def open(self, call: OpenCall) -> None:
+        await self._write(self._adapter.open(call), call.deadline_at)
+
+    async def stop(self, call: StopCall) -> None:
+        await self._write(self._adapter.stop(call), call.deadline_at)
+
+    async def stop_job(self, call: StopJobCall) -> None:
+        await self._write(self._adapter.stop_job(call), call.deadline_at)
+
+    async def hold(self, call: HoldCall) -> None:
+        if not isinstance(self._adapter, Holds):
+            raise RefusedError(f"{self.cluster} cannot hold")
+        await self._write(self._adapter.hold(call), call.deadline_at)
+
+    async def release(self, call: ReleaseCall) -> None:
+        if not isinstance(self._adapter, Holds):
+            raise RefusedError(f"{self.cluster} cannot release")
+        await self._write(self._adapter.release(call), call.deadline_at)
+
+    async def requeue(self, call: RequeueCall) -> None:
+        if not isinstance(self._adapter, Requeues):
+            raise RefusedError(f"{self.cluster} cannot requeue")
+        await self._write(self._adapter.requeue(call), call.deadline_at)
+
+    async def watch(self) -> AsyncIterator[JobName]:
+        if isinstance(self._adapter, Watches):
+            async for name in self._adapter.watch():
+                yield name
+
+    async def _read(self, question: Awaitable[T]) -> T:
+        """One bounded question; for a while after a silence nobody asks, so that passes do not queue up for it."""
+        loop = asyncio.get_running_loop()
+        if loop.time() < self._silent_until:
+            _dismiss(question)
+            raise UnreachableError(f"{self.cluster} did not answer a moment ago")
+        try:
+            async with asyncio.timeout(READ_BOUND_S):
+                answer = await question
+        except TimeoutError:
+            self._silent_until = loop.time() + SILENT_FOR_S
+            raise UnreachableError(f"{self.cluster} gave no answer within {READ_BOUND_S:.0f}s") from None
+        except UnreachableError:
+            self._silent_until = loop.time() + SILENT_FOR_S
+            raise
+        self._silent_until = 0.0
+        return answer
+
+    async def _write(self, call: Awaitable[T], deadline_at: datetime) -> T:
+        """One call, given up as unknown once it could not be answered in time to matter."""
+        left = (deadline_at - datetime.now(UTC)).total_seconds()
+        try:
+            async with asyncio.timeout(min(max(left, 1.0) + ANSWER_GRACE_S, WRITE_BOUND_S)):
+                return await call
+        except TimeoutError:
+            raise OutcomeUnknownError(f"{self.cluster} gave no answer in time") from None
+
+
+def _dismiss(question: Awaitable[Any]) -> None:
+    """A coroutine that will not be awaited is closed, so that nothing of it is left behind."""
+    if isinstance(question, Coroutine):
+        question.close()
+
+
+class Clusters:
+    """Adapters by cluster name: those given, and any other by way of its agent."""
+
+    def __init__(self, given: dict[str, Adapter], remote: Callable[[str], Adapter] | None) -> None:
+        self._by_name = {name: BoundedAdapter(name, adapter) for name, adapter in given.items()}
+        self._remote = remote
+
+    def adapter_of(self, cluster: str) -> BoundedAdapter | None:
+        """The way to a cluster, or None if this replica has none."""
+        held = self._by_name.get(cluster)
+        if held is None and self._remote is not None:
+            held = self._by_name[cluster] = BoundedAdapter(cluster, self._remote(cluster))
+        return held
+
+    def known(self) -> tuple[BoundedAdapter, ...]:
+        return tuple(self._by_name.values())

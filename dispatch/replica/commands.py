@@ -1,0 +1,164 @@
+"""Commands off the bus: decide at the revision read, append, write the receipt, wake the job, acknowledge.
+
+In that order, so that a replica killed anywhere leaves a command that is decided again, and known by its id.
+"""
+
+from __future__ import annotations
+
+import structlog
+from msgspec.structs import replace
+
+from adapters.errors import UnreachableError
+from adapters.port import Adapter
+from dispatch.act import Asked, Hands
+from dispatch.act import decide as append
+from dispatch.decide import Already, Decided, Facts, Refused, decide
+from dispatch.decide.answers import Answered
+from projections.controls import Controls, fold_controls
+from projections.evolve import empty, fold
+from projections.record import Record
+from streams import codec, subjects
+from streams.errors import CodecError, ConflictError, RegressionError
+from streams.messages.calls import JobName
+from streams.messages.commands import AttestNodeOff, CancelJob, Command, Dispose, SetControls, SubmitJob
+from streams.messages.reasons import RefusalCode
+from streams.messages.receipts import Answer, Progress, Receipt
+from streams.messages.values import Found
+from streams.ports import Buckets, Delivery
+
+TRIES_MAX = 50
+
+log = structlog.get_logger("dispatch.commands")
+
+
+async def handle(hands: Hands, buckets: Buckets, delivery: Delivery) -> None:
+    """Answer one command. Raises what the bus raises; then it is not acknowledged and comes back."""
+    try:
+        address = subjects.parse_command(delivery.subject)
+        command = codec.decode_command(delivery.subject, delivery.data)
+    except (CodecError, ValueError) as error:
+        await _malformed(hands, buckets, delivery, error)
+        return
+    answered, record = await _answer(hands, command, address.actor)
+    await buckets.put_receipt(receipt_of(hands, record, command, answered))
+    log.info("command", job=command.job, tenant=command.tenant, verb=address.verb, answer=type(answered).__name__)
+    if isinstance(answered, Decided | Already) and command.job != subjects.CONTROLS:
+        await hands.wake(command.tenant, command.job)
+    await delivery.ack()
+
+
+async def _answer(hands: Hands, command: Command, actor: str) -> tuple[Answered, Record]:
+    """Decide, and append what was decided; a conflict means to read and decide again (L5)."""
+    asked = Asked(command.command, actor, command.on_behalf_of or None, command.note or None, command.at)
+    record = empty(command.tenant, command.job)
+    for _ in range(TRIES_MAX):
+        entries = await hands.history.read(command.tenant, command.job, after=record.revision)
+        record = fold(record, entries)
+        facts = await _facts(hands, record, command, actor)
+        answered = decide(record, command, facts)
+        if not isinstance(answered, Decided):
+            return answered, record
+        try:
+            return answered, await append(hands, record, answered.event, answered.reason, asked)
+        except ConflictError:
+            continue
+        except RegressionError:
+            record = empty(command.tenant, command.job)
+    raise ConflictError(subjects.job(command.tenant, command.job), record.revision, None)
+
+
+async def _facts(hands: Hands, record: Record, command: Command, actor: str) -> Facts:
+    now = hands.clock()
+    if isinstance(command, CancelJob):
+        return Facts(now=now, actor=actor)
+    if isinstance(command, SetControls):
+        return Facts(now=now, actor=actor, controls=await read_controls(hands, command.tenant))
+    cluster = command.spec.cluster if isinstance(command, SubmitJob) else record.spec and record.spec.cluster
+    adapter = hands.adapter_of(cluster) if cluster else None
+    if adapter is None:
+        return Facts(now=now, actor=actor)
+    try:
+        able = await adapter.capabilities()
+    except UnreachableError as error:
+        log.warning("cluster does not answer", cluster=cluster, why=str(error))
+        return Facts(now=now, actor=actor)
+    found = await _find(hands, adapter, command) if isinstance(command, Dispose | AttestNodeOff) else None
+    return Facts(now=now, actor=actor, capabilities=able, found=found)
+
+
+async def _find(hands: Hands, adapter: Adapter, command: Command) -> Found | None:
+    """What the cluster shows right now, or None: what needs to know it is then refused."""
+    try:
+        return await adapter.find(JobName(installation=hands.installation, tenant=command.tenant, job=command.job))
+    except UnreachableError as error:
+        log.warning("cluster does not answer", job=command.job, why=str(error))
+        return None
+
+
+async def read_controls(hands: Hands, tenant: str, held: Controls | None = None) -> Controls:
+    """The tenant's controls now, from those held earlier."""
+    controls = held or Controls()
+    entries = await hands.history.read(tenant, subjects.CONTROLS, after=controls.revision)
+    return fold_controls(controls, entries)
+
+
+def receipt_of(hands: Hands, record: Record, command: Command, answered: Answered) -> Receipt:
+    """What the publisher is told of its command."""
+    receipt = Receipt(
+        command=command.command,
+        tenant=command.tenant,
+        job=command.job,
+        verb=codec.verb_of(command),
+        answer=Answer.ACCEPTED,
+        progress=progress_of(record) if isinstance(command, CancelJob) else None,
+        at=hands.clock(),
+        by=hands.by,
+    )
+    match answered:
+        case Refused(code, sentence, revision):
+            return replace(
+                receipt, answer=Answer.REFUSED, progress=None, code=code, sentence=sentence, revision=revision
+            )
+        case Already(revision, number):
+            same = record.commands.get(command.command)
+            known = same is not None and same.revision == revision
+            answer = Answer.ACCEPTED if known else Answer.ALREADY
+            return replace(receipt, answer=answer, revision=revision, number=number)
+        case Decided():
+            return replace(receipt, revision=record.revision, number=record.number)
+
+
+def progress_of(record: Record) -> Progress | None:
+    """How far the record's cancel got."""
+    cancel = record.cancel
+    if cancel is None:
+        return None
+    if cancel.complete:
+        return Progress.COMPLETE
+    return Progress.STOPPED if cancel.stopped else Progress.COMMITTED
+
+
+async def _malformed(hands: Hands, buckets: Buckets, delivery: Delivery, error: Exception) -> None:
+    """A command that cannot be read gets a receipt too, under its id or its sequence; nothing else changes."""
+    code = getattr(error, "code", None) or RefusalCode.MALFORMED
+    known = getattr(error, "command", None)
+    log.warning("malformed command", subject=delivery.subject, sequence=delivery.sequence, why=str(error))
+    try:
+        address = subjects.parse_command(delivery.subject)
+    except ValueError:
+        # No tenant can be told of it: the subject itself is not ours.
+        await delivery.ack()
+        return
+    receipt = Receipt(
+        command=known or f"seq-{delivery.sequence}",
+        tenant=address.tenant,
+        job=address.job,
+        verb=address.verb,
+        answer=Answer.MALFORMED,
+        code=code,
+        sentence=str(error),
+        at=hands.clock(),
+        by=hands.by,
+    )
+    await buckets.put_receipt(receipt)
+    await delivery.ack()

@@ -1,0 +1,237 @@
+"""One replica from its first heartbeat to the end of its drain."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine
+from datetime import datetime
+from typing import Any
+
+import msgspec
+import structlog
+
+from adapters.port import Adapter
+from dispatch import identity
+from dispatch.act import Hands
+from dispatch.replica import commands, sweep
+from dispatch.replica.clusters import Clusters
+from dispatch.replica.passes import Passes, Records, keep_hold
+from dispatch.replica.settings import ReplicaSettings
+from dispatch.replica.shards import rank_of
+from dispatch.replica.telling import Teller
+from streams.errors import BusUnreachableError, NotPermittedError, StreamError, UndecidedError, WrongStreamError
+from streams.messages.events import Entry
+from streams.ports import Bus
+
+log = structlog.get_logger("dispatch.replica")
+
+
+class Beat(msgspec.Struct, frozen=True, kw_only=True):
+    """What a replica says of itself: first for these shards, and when each cluster last answered a Find."""
+
+    name: str
+    version: str
+    at: datetime
+    shards: tuple[int, ...] = ()
+    clusters: dict[str, datetime | None] = {}
+    open_jobs: int = 0
+    in_flight: int = 0
+    draining: bool = False
+    observing: bool = False
+
+
+class Replica:
+    """Any number of these share the work; each keeps only caches, and any may be killed at any await."""
+
+    def __init__(self, bus: Bus, clusters: Clusters, settings: ReplicaSettings) -> None:
+        self.settings = settings
+        self.bus = bus
+        self.clusters = clusters
+        self.open_jobs = sweep.OpenJobs()
+        self.live: tuple[str, ...] = (settings.name,)
+        self.fatal: StreamError | None = None
+        self._calls: set[asyncio.Task[None]] = set()
+        self._passes: set[asyncio.Task[None]] = set()
+        self._stopping = asyncio.Event()
+        self._room = asyncio.Semaphore(settings.passes_max)
+        self.hands = Hands(
+            history=bus.history,
+            adapter_of=self._adapter_of,
+            clock=identity.now,
+            new_id=identity.new_event_id,
+            by=f"replica:{settings.name}",
+            installation=settings.installation,
+            spawn=self._spawn,
+            wake=bus.wakeups.wake,
+            publish=self._publish,
+        )
+        self.records = Records(settings.held_records_max)
+        self.teller = Teller(bus.buckets, self.hands, self._live_names)
+        self.passes = Passes(self.hands, bus.wakeups, self.records, self.teller.tell)
+
+    def _adapter_of(self, cluster: str) -> Adapter | None:
+        return self.clusters.adapter_of(cluster)
+
+    def _live_names(self) -> tuple[str, ...]:
+        return self.live
+
+    async def _publish(self, record: Any) -> None:
+        await self.teller.receipts(record)
+
+    def _spawn(self, call: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(self._call(call))
+        self._calls.add(task)
+        task.add_done_callback(self._calls.discard)
+
+    async def _call(self, call: Coroutine[Any, Any, None]) -> None:
+        try:
+            await call
+        except StreamError as error:
+            log.warning("a call's reply was not stored: unknown until its bound", why=str(error))
+
+    def rank(self, shard: int) -> int:
+        return rank_of(shard, self.settings.name, self.live)
+
+    def stop(self) -> None:
+        """Take nothing new; `run` returns once what is in hand is done, or the drain's bound has passed."""
+        self._stopping.set()
+
+    async def run(self) -> None:
+        """Work until stopped. Raises WrongStreamError when a newer generation of the history has taken over."""
+        loops: list[Coroutine[Any, Any, None]] = [self._beats(), self._follow(), self._sweep()]
+        if not self.settings.observe:
+            loops += [self._serve(self._next_wake, shard) for shard in range(self.bus.shards)]
+            loops += [self._serve(self._next_command, shard) for shard in range(self.bus.shards)]
+            loops.append(self._watch_clusters())
+        await self._beat()
+        tasks = [asyncio.create_task(loop) for loop in loops]
+        stopped = asyncio.create_task(self._stopping.wait())
+        log.info("live", replica=self.settings.name, shards=self.bus.shards)
+        done, _ = await asyncio.wait({stopped, *tasks}, return_when=asyncio.FIRST_COMPLETED)
+        for task in (*tasks, stopped):
+            task.cancel()
+        await asyncio.gather(*tasks, stopped, return_exceptions=True)
+        await self._drain()
+        if self.fatal is not None:
+            raise self.fatal
+        for task in done - {stopped}:
+            task.result()
+
+    async def _drain(self) -> None:
+        """Let passes and calls in hand finish within the bound; the rest is for whoever reads the history."""
+        pending = {*self._passes, *self._calls}
+        if pending:
+            log.info("draining", in_flight=len(pending), left_s=self.settings.drain_s)
+            _, late = await asyncio.wait(pending, timeout=self.settings.drain_s)
+            for task in late:
+                task.cancel()
+            await asyncio.gather(*late, return_exceptions=True)
+        log.info("drained", replica=self.settings.name)
+
+    async def _serve(self, take: Callable[[int], Awaitable[None]], shard: int) -> None:
+        """Take one message of a shard after another; a bus that is away is waited for."""
+        while True:
+            try:
+                await take(shard)
+            except WrongStreamError as error:
+                self.fatal = error
+                self.stop()
+                return
+            except NotPermittedError as error:
+                log.error("not permitted", why=str(error))
+                await asyncio.sleep(5.0)
+            except (BusUnreachableError, UndecidedError) as error:
+                log.warning("the bus does not answer", why=str(error))
+                await asyncio.sleep(0.5)
+            except StreamError as error:
+                log.warning("left for another try", why=str(error))
+                await asyncio.sleep(0.2)
+
+    async def _next_wake(self, shard: int) -> None:
+        async with self._room:
+            pass
+        delivery = await self.bus.wakeups.receive(shard, rank=self.rank(shard))
+        if delivery is None:
+            return
+
+        async def work() -> None:
+            await self.passes.look(delivery.tenant, delivery.job)
+            await delivery.ack()
+
+        await self._in_hand(work(), delivery.in_progress)
+
+    async def _next_command(self, shard: int) -> None:
+        delivery = await self.bus.commands.receive(shard, rank=self.rank(shard))
+        if delivery is None:
+            return
+        await self._in_hand(commands.handle(self.hands, self.bus.buckets, delivery), delivery.in_progress)
+
+    async def _in_hand(self, work: Coroutine[Any, Any, None], in_progress: Callable[[], Awaitable[None]]) -> None:
+        """Do the work of one message, keeping it in hand; outlives a stop, which the drain then waits for."""
+        async with self._room:
+            holding = asyncio.create_task(keep_hold(in_progress, self.settings.lease_s))
+            task = asyncio.create_task(work)
+            self._passes.add(task)
+            task.add_done_callback(self._passes.discard)
+            task.add_done_callback(lambda _: holding.cancel())
+            await asyncio.shield(task)
+
+    async def _beats(self) -> None:
+        while True:
+            await asyncio.sleep(self.settings.heartbeat_s)
+            try:
+                await self._beat()
+            except StreamError as error:
+                log.warning("no heartbeat", why=str(error))
+
+    async def _beat(self) -> None:
+        name, first = self.settings.name, []
+        names = await self.bus.buckets.replicas()
+        self.live = tuple(sorted({name, *names}))
+        first = [s for s in range(self.bus.shards) if self.rank(s) == 0]
+        beat = Beat(
+            name=name,
+            version=identity.version(),
+            at=identity.now(),
+            shards=tuple(first),
+            clusters={a.cluster: a.last_good_find_at for a in self.clusters.known()},
+            open_jobs=len(self.open_jobs.open),
+            in_flight=len(self._passes) + len(self._calls),
+            draining=self._stopping.is_set(),
+            observing=self.settings.observe,
+        )
+        await self.bus.buckets.beat(name, msgspec.json.encode(beat), ttl_s=3 * self.settings.heartbeat_s)
+
+    async def _follow(self) -> None:
+        await sweep.follow(self.bus.history, self.open_jobs, self._seen)
+
+    def _seen(self, entry: Entry) -> None:
+        """What the follower shows as it comes; the brake counts ends from it."""
+        self.teller.seen(entry)
+
+    async def _sweep(self) -> None:
+        if self.settings.observe:
+            return
+        await sweep.sweep(self.open_jobs, self.bus.wakeups, self.settings.sweep_s, self._mine, identity.now)
+
+    def _mine(self, name: sweep.Name) -> bool:
+        return self.rank(sweep.shard_guess(name, self.bus.shards)) == 0
+
+    async def _watch_clusters(self) -> None:
+        """Watch events of adapters inside this process become wake-ups; an agent publishes its own."""
+        watching = [asyncio.create_task(self._watch(a.cluster)) for a in self.clusters.known()]
+        try:
+            await asyncio.Event().wait()
+        finally:
+            for task in watching:
+                task.cancel()
+
+    async def _watch(self, cluster: str) -> None:
+        adapter = self.clusters.adapter_of(cluster)
+        while adapter is not None:
+            try:
+                async for name in adapter.watch():
+                    await self.bus.wakeups.wake(name.tenant, name.job)
+            except Exception as error:  # any: a watch only wakes; whatever ends it, it is begun again
+                log.warning("watch ended", cluster=cluster, why=str(error))
+            await asyncio.sleep(1.0)
