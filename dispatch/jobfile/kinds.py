@@ -66,12 +66,16 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class ListOf:
+    """A list, every entry of one kind."""
+
     item: Kind
     length_max: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class MapOf:
+    """Names with values of one kind; `key` says what a name may be."""
+
     key: Text
     item: Kind
     length_max: int | None = None

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from decimal import Decimal
 
-from dispatch.jobfile import units
+from dispatch import units
 from dispatch.jobfile.kinds import Duration, Flag, Group, Kind, ListOf, MapOf, Number, Size, Text, Word, every_path
 from dispatch.jobfile.mistakes import Mistake, nearest
 from dispatch.jobfile.tree import Node

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dispatch.jobfile.units import elapsed, exact_duration, exact_size, parse_duration, parse_size
+from dispatch.units import elapsed, exact_duration, exact_size, parse_duration, parse_size
 
 
 @pytest.mark.parametrize(
