@@ -23,8 +23,8 @@ builder=$(mktemp)
 trap 'rm -f "$builder"' EXIT
 awk '/^setuptools==/ { found = 1 } found { print } found && !/\\$/ { exit }' requirements.lock >"$builder"
 install() { "$venv/bin/python" -m pip install --quiet --no-compile "$@"; }
-install --require-hashes --only-binary :all: -r "$builder"
-install --require-hashes --only-binary :all: --no-binary nkeys --no-build-isolation -r requirements.lock
+install --require-hashes -r "$builder"
+install --require-hashes --no-build-isolation -r requirements.lock
 say "dispatch itself, from this checkout"
 install --no-deps --no-build-isolation --no-index --editable .
 say "done: $venv/bin/dispatch"
