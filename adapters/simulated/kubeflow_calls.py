@@ -209,7 +209,7 @@ class KubeflowCalls:
         job = self._meant(call.name, call.object)
         if job.version != version:
             raise UnreachableError(f"{job.ref.id}: written by another since it was read")
-        lift = Lift(BegunBy.CALL, call.call, call.run)
+        lift = Lift(BegunBy.CALL, call)
         a = call.run or 0
         if job.workload is None:
             self.cluster.admit(job, Admission(a, lift))

@@ -133,11 +133,11 @@ class SlurmCalls:
     def open(self, call: OpenCall) -> None:
         """Lift the one bit, whatever set it, but an administrator's hold."""
         job = self._meant(call.name, call.object, call.run)
-        self._release(job, Lift(BegunBy.CALL, call.call, call.run))
+        self._release(job, Lift(BegunBy.CALL, call))
 
     def release(self, call: ReleaseCall) -> None:
         job = self._meant(call.name, call.object, call.run)
-        self._release(job, Lift(BegunBy.CALL, call.call, call.run))
+        self._release(job, Lift(BegunBy.CALL, call))
 
     def _release(self, job: SlurmJob, lift: Lift) -> None:
         if not job.alive:

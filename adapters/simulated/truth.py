@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 from enum import StrEnum
 
-from streams.messages.calls import JobName
+from streams.messages.calls import JobName, OpenCall, ReleaseCall
 from streams.messages.values import ObjectRef, Tag
 
 
@@ -23,14 +23,13 @@ class BegunBy(StrEnum):
 
 
 class Lift:
-    """Who lifted the gate an execution passed: a call of ours with its number and run, or somebody else."""
+    """Who lifted the gate an execution passed: a call of ours, or somebody else."""
 
-    __slots__ = ("by", "call", "run")
+    __slots__ = ("by", "call")
 
-    def __init__(self, by: BegunBy, call: int | None = None, run: int | None = None) -> None:
+    def __init__(self, by: BegunBy, call: OpenCall | ReleaseCall | None = None) -> None:
         self.by = by
         self.call = call
-        self.run = run
 
 
 class Node:
