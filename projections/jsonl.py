@@ -1,0 +1,100 @@
+"""Histories as JSON lines: one stored entry a line with its revision, written and read back equal.
+
+`dispatch export` writes them, `dispatch verify --file` and the golden histories read them. A line is
+
+    {"tenant": …, "job": …, "revision": …, "stored_at": …, "event": {the envelope, as it is on the bus}}
+
+with `quarantined` or `unknown` in place of `event` where the bus holds what this release could not read: all that
+the entry has of it. An envelope is read by the codec, the same as from the bus, so a file from a later release
+gives `UnknownEvent`, never an error. Lines of several jobs may stand in one file, in any mixture.
+
+CodecError   a line that is no entry; it names the line
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from streams import codec, subjects
+from streams.errors import CodecError
+from streams.messages.events import Entry, Envelope, Quarantined, UnknownEvent
+from streams.messages.values import Instant
+
+
+class _Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    tenant: str
+    job: str
+    revision: int
+    stored_at: Instant
+    event: msgspec.Raw | None = None
+    quarantined: Quarantined | None = None
+    unknown: UnknownEvent | None = None
+
+
+_encoder = msgspec.json.Encoder(order="deterministic")
+_decoder = msgspec.json.Decoder(_Line)
+
+
+def dump(entries: Iterable[Entry]) -> bytes:
+    """The lines of these entries, in their order, each ended by a line feed."""
+    return b"".join(dump_line(entry) for entry in entries)
+
+
+def dump_line(entry: Entry) -> bytes:
+    """One line. Raises CodecError for an envelope that no bus would have given."""
+    content = entry.content
+    line = _Line(
+        tenant=entry.tenant,
+        job=entry.job,
+        revision=entry.revision,
+        stored_at=entry.stored_at,
+        event=msgspec.Raw(codec.encode_event(content)) if isinstance(content, Envelope) else None,
+        quarantined=content if isinstance(content, Quarantined) else None,
+        unknown=content if isinstance(content, UnknownEvent) else None,
+    )
+    return _encoder.encode(line) + b"\n"
+
+
+def load(data: bytes) -> tuple[Entry, ...]:
+    """Every entry of a file, in its order; blank lines are passed over."""
+    return tuple(load_lines(data.split(b"\n")))
+
+
+def load_lines(lines: Iterable[bytes]) -> Iterator[Entry]:
+    """The entries of these lines, one at a time, so that a large file need not be held whole."""
+    for number, line in enumerate(lines, start=1):
+        if line.strip():
+            try:
+                yield load_line(line)
+            except CodecError as error:
+                raise CodecError(f"line {number}: {error}") from error
+
+
+def load_line(line: bytes) -> Entry:
+    """The entry of one line. Raises CodecError if it holds none."""
+    try:
+        read = _decoder.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise CodecError(f"not an entry of a history: {error}") from error
+    given = [content for content in (read.quarantined, read.unknown) if content is not None]
+    if (read.event is not None) + len(given) != 1:
+        raise CodecError("not an entry of a history: it holds exactly one of event, quarantined and unknown")
+    if read.event is None:
+        return Entry(
+            tenant=read.tenant, job=read.job, revision=read.revision, stored_at=read.stored_at, content=given[0]
+        )
+    try:
+        subject = subjects.job(read.tenant, read.job)
+    except ValueError as error:
+        raise CodecError(f"not an entry of a history: {error}") from error
+    return codec.decode_event(subject, bytes(read.event), revision=read.revision, stored_at=read.stored_at)
+
+
+def by_job(entries: Iterable[Entry]) -> dict[tuple[str, str], tuple[Entry, ...]]:
+    """The entries of each (tenant, job), each in its own order, jobs in the order they first appear."""
+    jobs: dict[tuple[str, str], list[Entry]] = {}
+    for entry in entries:
+        jobs.setdefault((entry.tenant, entry.job), []).append(entry)
+    return {job: tuple(held) for job, held in jobs.items()}
