@@ -8,7 +8,7 @@ PACKAGES := streams projections adapters dispatch
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup style check test reference lock wheel clean
+.PHONY: help setup style check test test-unit test-conformance reference lock wheel clean
 .DELETE_ON_ERROR:
 
 help: ## Say what each target does
@@ -37,6 +37,12 @@ check: style ## Style alone: ruff, mypy --strict, import contracts, the tidy tes
 test: style ## Every test that needs only python3 and the network, style included
 	@echo '== tests: every tier but those excluded by name (tests/README.md)'
 	@$(BIN)/pytest
+
+test-unit: $(READY) ## The unit tests alone: one part, one promise
+	@$(BIN)/pytest tests/unit
+
+test-conformance: $(READY) ## The suites that every implementation of a port passes, on real servers and doubles
+	@$(BIN)/pytest tests/conformance
 
 reference: $(READY) ## Write docs/reference again from the message types
 	@echo '== reference: messages, words and JSON Schemas from streams/messages'

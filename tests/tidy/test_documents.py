@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from dispatch.cli.catalog import VERBS
 from tests.tidy.sources import ROOT, files, none_of
 
 README_LINES_MAX = 120
@@ -14,7 +15,7 @@ FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"`[^`\n]*`")
 NAMED_PATH = re.compile(r"`((?:streams|projections|adapters|dispatch|tests|docs|examples|scripts|\.ci)/[\w./-]*)`")
 MAKE = re.compile(r"\bmake ([a-z][a-z-]*)\b")
-PROSE_AFTER_MAKE = frozenset({"sure", "it", "a", "the", "one", "that"})
+VERB = re.compile(r"(?:`|^    )dispatch ([a-z]+)\b", re.MULTILINE)
 
 
 def documents() -> list[Path]:
@@ -64,6 +65,14 @@ def test_every_file_that_a_document_names_exists() -> None:
 def test_every_make_command_in_a_document_is_a_target() -> None:
     targets = set(re.findall(r"^([a-z][a-z-]*):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     none_of(finding for document in documents() for finding in unknown_targets(document, targets))
+
+
+def test_every_command_in_a_document_is_one() -> None:
+    shown = [(document, verb) for document in documents() for verb in VERB.findall(document.read_text())]
+    assert len(shown) > 20
+    none_of(
+        f"{document.relative_to(ROOT)}: dispatch {verb} is no command" for document, verb in shown if verb not in VERBS
+    )
 
 
 def test_every_make_target_that_a_person_may_want_explains_itself() -> None:
