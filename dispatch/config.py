@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from dispatch.contexts import ConfigError, Context, contexts_path, read_contexts
+from dispatch.contexts import BusAddress, ConfigError, Context, contexts_path, read_contexts
 from streams.subjects import is_token
 
 UP_FILE = Path(".dispatch") / "up.json"
@@ -46,10 +46,9 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a command runs with. `nats` is empty when no place names a bus: never localhost."""
+    """What a command runs with. `address` is None when no place names a bus: never localhost."""
 
-    nats: tuple[str, ...]
-    creds: Path | None
+    address: BusAddress | None
     bus_source: str
     tenant: Found
     cluster: Found
@@ -62,18 +61,18 @@ class Settings:
         at = f" @ {cluster or self.cluster.value}" if cluster or self.cluster.value else ""
         return f"{self.context.value or self.bus_source} · {self.tenant.value}{at}"
 
-    def bus(self) -> tuple[str, ...]:
-        """The servers. Raises ConfigError when no place names one, or the credentials may be read by others."""
-        if not self.nats:
+    def bus(self) -> BusAddress:
+        """Where the bus is. Raises ConfigError when no place names one, or the credentials may be read by others."""
+        if self.address is None:
             raise ConfigError(
                 "no bus is named",
                 why="no --nats, no DISPATCH_NATS_URL, no running `dispatch up` here, no current context",
                 do="dispatch up      start one on this machine, or: dispatch context use NAME",
                 code="no-bus",
             )
-        if self.creds is not None:
-            check_creds(self.creds)
-        return self.nats
+        if self.address.creds is not None:
+            check_creds(self.address.creds)
+        return self.address
 
     def tenant_name(self) -> str:
         """The tenant. Raises ConfigError when no place names one."""
@@ -89,11 +88,10 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """One place that may hold settings. URL and creds are taken together or not at all."""
+    """One place that may hold settings."""
 
     source: str
-    nats: tuple[str, ...] = ()
-    creds: Path | None = None
+    bus: BusAddress | None = None
     tenant: str | None = None
     cluster: str | None = None
     actor: str | None = None
@@ -119,16 +117,15 @@ def resolve(flags: Flags, environ: Mapping[str, str], here: Path) -> Settings:
         named, source = contexts.current, f"current in {contexts.path}"
     context = None if named is None else contexts.get(named)
     places = _places(flags, environ, context, source, up)
-    bus = next((place for place in places if place.nats), None)
-    creds = bus.creds if bus else None
+    at = next((place for place in places if place.bus), None)
+    address = at.bus if at else None
     return Settings(
-        nats=bus.nats if bus else (),
-        creds=creds,
-        bus_source=bus.name_of("nats") if bus else "",
+        address=address,
+        bus_source=at.name_of("nats") if at else "",
         tenant=_checked("tenant", _first("tenant", places)),
         cluster=_checked("cluster", _first("cluster", places)),
         context=Found(context.name if context else None, source if context else ""),
-        actor=_actor(next((place.actor for place in places if place.actor), None), creds, environ),
+        actor=_actor(next((place.actor for place in places if place.actor), None), address, environ),
         protect=context.protect if context else False,
     )
 
@@ -156,8 +153,8 @@ def _places(
 def _flags_place(flags: Flags) -> Place:
     if flags.creds is not None and flags.nats is None:
         raise ConfigError("--creds goes with --nats", why="URL and credentials come from one place together")
-    creds = Path(flags.creds) if flags.creds else None
-    return Place("flags", _urls(flags.nats), creds, flags.tenant, flags.cluster, spelled=_FLAGS)
+    bus = _address(flags.nats, flags.creds)
+    return Place("flags", bus, flags.tenant, flags.cluster, spelled=_FLAGS)
 
 
 def _environment_place(environ: Mapping[str, str]) -> Place:
@@ -167,15 +164,16 @@ def _environment_place(environ: Mapping[str, str]) -> Place:
             "DISPATCH_NATS_CREDS goes with DISPATCH_NATS_URL", why="URL and credentials come from one place together"
         )
     tenant, cluster = (environ.get(name) or None for name in _ENVIRONMENT[1:])
-    return Place("environment", _urls(url), Path(creds) if creds else None, tenant, cluster, spelled=_ENVIRONMENT)
+    return Place("environment", _address(url, creds), tenant, cluster, spelled=_ENVIRONMENT)
 
 
 def _context_place(context: Context) -> Place:
-    return Place(f"context {context.name}", context.nats, context.creds, context.tenant, context.cluster, context.actor)
+    return Place(f"context {context.name}", context.bus, context.tenant, context.cluster, context.actor)
 
 
-def _urls(text: str | None) -> tuple[str, ...]:
-    return tuple(url.strip() for url in (text or "").split(",") if url.strip())
+def _address(url: str | None, creds: str | None) -> BusAddress | None:
+    urls = tuple(each.strip() for each in (url or "").split(",") if each.strip())
+    return BusAddress(urls, Path(creds) if creds else None) if urls else None
 
 
 def _first(name: str, places: list[Place]) -> Found:
@@ -210,7 +208,8 @@ def running_up(here: Path) -> Place | None:
             continue
         texts = {name: str(told[name]) if told.get(name) else None for name in ("creds", "tenant", "cluster", "actor")}
         creds = None if texts["creds"] is None else path.parent / texts["creds"]
-        return Place(str(path.parent), nats, creds, texts["tenant"], texts["cluster"], texts["actor"])
+        bus = BusAddress(nats, creds) if nats else None
+        return Place(str(path.parent), bus, texts["tenant"], texts["cluster"], texts["actor"])
     return None
 
 
@@ -248,8 +247,9 @@ def check_creds(path: Path) -> None:
 _JWT = re.compile(r"-----BEGIN NATS USER JWT-----\s+(?P<jwt>[A-Za-z0-9_\-.]+)\s+-+END")
 
 
-def _actor(named: str | None, creds: Path | None, environ: Mapping[str, str]) -> str:
+def _actor(named: str | None, address: BusAddress | None, environ: Mapping[str, str]) -> str:
     """Whom commands are published as: what the credentials are named, else the person at this machine."""
+    creds = address.creds if address else None
     return named or name_in_creds(creds) or _token(environ.get("USER") or environ.get("LOGNAME") or "") or "someone"
 
 

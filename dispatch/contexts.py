@@ -4,6 +4,7 @@
     contexts:
       prod: {nats: [tls://nats-1.example:4222], creds: prod.creds, tenant: nlp, cluster: hpc2, protect: true}
 
+A context may also have `actor`, `tls_ca`, `inbox_prefix` and `monitoring` (a list of the servers' HTTP addresses).
 Relative paths start at the file. A typo is an error with its line, not a setting that is silently missing.
 """
 
@@ -30,12 +31,25 @@ class ConfigError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
+class BusAddress:
+    """Where a bus is and how to be let in: taken whole from one place, never mixed.
+
+    `tls_ca`: the authority to trust, if not the system's. `inbox_prefix`: what the credentials may subscribe to.
+    """
+
+    urls: tuple[str, ...]
+    creds: Path | None = None
+    tls_ca: Path | None = None
+    inbox_prefix: str | None = None
+    monitoring: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Context:
     """One bus, in whose name and under which protection."""
 
     name: str
-    nats: tuple[str, ...]
-    creds: Path | None = None
+    bus: BusAddress
     tenant: str | None = None
     cluster: str | None = None
     actor: str | None = None

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dispatch.contexts import ConfigError, Context, ContextsFile
+from dispatch.contexts import BusAddress, ConfigError, Context, ContextsFile
 from dispatch.jobfile.tree import Node, TreeError, parse
 
-_FIELDS = ("nats", "creds", "tenant", "cluster", "protect", "actor")
+_TEXTS = ("creds", "tenant", "cluster", "actor", "tls_ca", "inbox_prefix")
+_FIELDS = ("nats", *_TEXTS, "protect", "monitoring")
 
 
 def parsed(path: Path, data: bytes) -> ContextsFile:
@@ -33,7 +34,7 @@ def _fields(node: Node, known: tuple[str, ...] | None) -> dict[str, Node]:
 
 def _context(name: str, node: Node, folder: Path) -> Context:
     held = _fields(node, _FIELDS)
-    texts: dict[str, str | None] = dict.fromkeys(("creds", "tenant", "cluster", "actor"))
+    texts: dict[str, str | None] = dict.fromkeys(_TEXTS)
     for key in texts.keys() & held.keys():
         if not held[key].text:
             raise TreeError(f"{name}.{key}: must be text", held[key].line)
@@ -41,22 +42,25 @@ def _context(name: str, node: Node, folder: Path) -> Context:
     protect = held["protect"].value if "protect" in held else False
     if not isinstance(protect, bool):
         raise TreeError(f"{name}.protect: must be true or false", held["protect"].line)
-    return Context(
-        name=name,
-        nats=_servers(name, node),
-        creds=folder / Path(texts["creds"]).expanduser() if texts["creds"] else None,
-        tenant=texts["tenant"],
-        cluster=texts["cluster"],
-        actor=texts["actor"],
-        protect=protect,
+    bus = BusAddress(
+        _urls(name, "nats", held, node),
+        _path(folder, texts["creds"]),
+        _path(folder, texts["tls_ca"]),
+        texts["inbox_prefix"],
+        _urls(name, "monitoring", held, node) if "monitoring" in held else (),
     )
+    return Context(name, bus, texts["tenant"], texts["cluster"], texts["actor"], protect)
 
 
-def _servers(name: str, node: Node) -> tuple[str, ...]:
-    held = node.value["nats"] if isinstance(node.value, dict) and "nats" in node.value else None
-    if held is None:
-        raise TreeError(f"{name}.nats: missing; write nats: [nats://host:4222]", node.line)
-    urls = held.value if isinstance(held.value, list) else [held]
+def _path(folder: Path, text: str | None) -> Path | None:
+    return folder / Path(text).expanduser() if text else None
+
+
+def _urls(name: str, key: str, held: dict[str, Node], owner: Node) -> tuple[str, ...]:
+    if key not in held:
+        raise TreeError(f"{name}.{key}: missing; write {key}: [nats://host:4222]", owner.line)
+    node = held[key]
+    urls = node.value if isinstance(node.value, list) else [node]
     if not urls or not all(isinstance(each.value, str) and each.value for each in urls):
-        raise TreeError(f"{name}.nats: must be a list of URLs", held.line)
+        raise TreeError(f"{name}.{key}: must be a list of URLs", node.line)
     return tuple(each.text for each in urls)

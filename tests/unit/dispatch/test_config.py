@@ -32,6 +32,11 @@ def settings(home: Path, *, flags: Flags | None = None, here: Path | None = None
     return resolve(flags or Flags(), {"XDG_CONFIG_HOME": str(home), "USER": "ana", **environ}, here or home)
 
 
+def bus_of(found: Settings) -> tuple[tuple[str, ...], Path | None]:
+    assert found.address is not None
+    return found.address.urls, found.address.creds
+
+
 def up(folder: Path, pid: int | None = None) -> None:
     (folder / ".dispatch").mkdir(parents=True)
     told = {"nats": ["nats://127.0.0.1:7"], "tenant": "main", "cluster": "local", "pid": pid or os.getpid()}
@@ -40,8 +45,7 @@ def up(folder: Path, pid: int | None = None) -> None:
 
 def test_the_current_context_is_used_when_nothing_else_is_said(home: Path) -> None:
     found = settings(home)
-    assert found.nats == ("tls://nats-1.example:4222",)
-    assert found.creds == home / "dispatch" / "prod.creds"
+    assert bus_of(found) == (("tls://nats-1.example:4222",), home / "dispatch" / "prod.creds")
     assert (found.tenant.value, found.cluster.value, found.protect) == ("vision", "hpc2", True)
     assert found.where() == "prod · vision @ hpc2"
 
@@ -56,21 +60,21 @@ def test_a_flag_wins_over_the_environment_and_that_over_the_context(home: Path) 
 
 def test_a_url_by_flag_drops_the_contexts_credentials(home: Path) -> None:
     found = settings(home, flags=Flags(nats="nats://other:4222"))
-    assert (found.nats, found.creds, found.bus_source) == (("nats://other:4222",), None, "--nats")
+    assert (bus_of(found), found.bus_source) == ((("nats://other:4222",), None), "--nats")
     assert found.tenant.value == "vision"
     assert found.protect
 
 
 def test_a_url_by_environment_drops_the_contexts_credentials(home: Path) -> None:
     found = settings(home, DISPATCH_NATS_URL="nats://other:4222,nats://third:4222")
-    assert (found.nats, found.creds) == (("nats://other:4222", "nats://third:4222"), None)
+    assert bus_of(found) == (("nats://other:4222", "nats://third:4222"), None)
 
 
 def test_the_environments_credentials_never_go_with_a_flags_url(home: Path) -> None:
     found = settings(
         home, flags=Flags(nats="nats://x"), DISPATCH_NATS_URL="nats://other:4222", DISPATCH_NATS_CREDS="/secret"
     )
-    assert (found.nats, found.creds) == (("nats://x",), None)
+    assert bus_of(found) == (("nats://x",), None)
 
 
 def test_credentials_without_their_url_are_bad_usage(home: Path) -> None:
@@ -82,16 +86,16 @@ def test_credentials_without_their_url_are_bad_usage(home: Path) -> None:
 
 def test_a_context_by_flag_wins_over_the_environment(home: Path) -> None:
     found = settings(home, flags=Flags(context="prod"), DISPATCH_DEFAULT_TENANT="nlp", DISPATCH_NATS_URL="nats://x")
-    assert (found.nats, found.tenant.value) == (("tls://nats-1.example:4222",), "vision")
+    assert (bus_of(found)[0], found.tenant.value) == (("tls://nats-1.example:4222",), "vision")
 
 
 def test_a_named_context_is_not_completed_by_the_current_one(home: Path) -> None:
     found = settings(home, flags=Flags(context="lab"))
-    assert found.nats == ("nats://a:4222", "nats://b:4222")
+    assert bus_of(found)[0] == ("nats://a:4222", "nats://b:4222")
     assert found.tenant.value is None
     with pytest.raises(ConfigError, match=r"^no tenant is named$"):
         found.tenant_name()
-    assert settings(home, DISPATCH_CONTEXT="lab").nats == found.nats
+    assert settings(home, DISPATCH_CONTEXT="lab").address == found.address
 
 
 def test_an_unknown_context_names_those_there_are(home: Path) -> None:
@@ -109,20 +113,20 @@ def test_a_running_up_here_or_in_a_parent_wins_over_the_current_context(home: Pa
     (project / "deep" / "er").mkdir(parents=True)
     for here in (project, project / "deep" / "er"):
         found = settings(home, here=here)
-        assert (found.nats, found.bus_source) == (("nats://127.0.0.1:7",), str(project / ".dispatch"))
+        assert (bus_of(found)[0], found.bus_source) == (("nats://127.0.0.1:7",), str(project / ".dispatch"))
         assert (found.tenant.value, found.cluster.value, found.protect) == ("main", "local", False)
 
 
 def test_an_up_that_has_ended_is_passed_over(home: Path, tmp_path: Path) -> None:
     up(tmp_path / "old", pid=2**22 + 1)
-    assert settings(home, here=tmp_path / "old").nats == ("tls://nats-1.example:4222",)
+    assert bus_of(settings(home, here=tmp_path / "old"))[0] == ("tls://nats-1.example:4222",)
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"nats": "x", "pid": "y"}', '{"pid": -1, "nats": []}', "\x00"])
 def test_an_up_file_that_says_nothing_is_passed_over(home: Path, tmp_path: Path, text: str) -> None:
     (tmp_path / "odd" / ".dispatch").mkdir(parents=True)
     (tmp_path / "odd" / ".dispatch" / "up.json").write_text(text, encoding="utf-8")
-    assert settings(home, here=tmp_path / "odd").nats == ("tls://nats-1.example:4222",)
+    assert bus_of(settings(home, here=tmp_path / "odd"))[0] == ("tls://nats-1.example:4222",)
 
 
 def test_the_settings_of_a_job_are_never_read(home: Path) -> None:
@@ -147,7 +151,7 @@ def test_credentials_that_others_may_read_are_refused(home: Path) -> None:
         settings(home).bus()
     assert (caught.value.exit_code, caught.value.do) == (5, f"chmod 600 {creds}")
     creds.chmod(0o600)
-    assert settings(home).bus() == ("tls://nats-1.example:4222",)
+    assert settings(home).bus().urls == ("tls://nats-1.example:4222",)
 
 
 def test_missing_credentials_are_told_as_such(home: Path) -> None:
@@ -207,3 +211,15 @@ def test_a_file_whose_lines_cannot_be_exchanged_is_left_alone(tmp_path: Path) ->
     with pytest.raises(ConfigError):
         set_current(read_contexts(path), "b")
     assert read_contexts(path).current == "a"
+
+
+def test_a_context_holds_all_that_one_bus_needs(tmp_path: Path) -> None:
+    path = tmp_path / "config.yaml"
+    path.write_text(
+        "contexts:\n  a: {nats: x, tls_ca: ca.pem, inbox_prefix: _INBOX_ana, monitoring: [http://x:8222], actor: ana}\n",
+        encoding="utf-8",
+    )
+    found = resolve(Flags(context="a"), {"DISPATCH_CONFIG": str(path)}, tmp_path)
+    address = found.bus()
+    assert (address.tls_ca, address.inbox_prefix) == (tmp_path / "ca.pem", "_INBOX_ana")
+    assert (address.monitoring, found.actor) == (("http://x:8222",), "ana")
