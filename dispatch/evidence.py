@@ -1,6 +1,6 @@
 """What a Find and the adapter's words on processes change in the record: evidence, only when it is news (R21).
 
-Pure. Also the one judgement that stops everything: whether the history has gone backwards (L14).
+Pure. Whether the history has gone backwards is judged in `projections.regression` (L14).
 """
 
 from __future__ import annotations
@@ -96,25 +96,3 @@ def _presumed(run: RunRecord, word: Cessation, capabilities: Capabilities) -> bo
 def presumed_gone(found: Found) -> Cessation:
     """The word of a cluster that cannot tell: presumed gone once the end was seen (`docs/limits.md`)."""
     return Cessation(answer=CessationAnswer.CEASED, basis=CessationBasis.PRESUMED, as_of=found.as_of)
-
-
-def regressed(record: Record, found: Found, installation: str) -> str | None:
-    """Why the history must be behind what the scheduler's side has seen, or None (L14).
-
-    Judged by event id, never by number alone: sequences are shared by all jobs, so a later append of anybody's
-    would hide the loss. The caller has read the tail again after the Find.
-    """
-    floor = found.floor
-    if floor is not None and floor.revision not in record.waived:
-        known = record.intents.get(floor.revision)
-        if known != floor.nonce:
-            return f"the agent was called with r{floor.revision}, the history ends at r{record.revision} without it"
-    for seen in found.sightings:
-        tag = seen.tag
-        if tag is None or tag.installation != installation or (tag.tenant, tag.job) != (record.tenant, record.job):
-            continue
-        held = record.objects.get(seen.object)
-        disposed = held is not None and held.disposition is not None
-        if record.intents.get(tag.revision) != tag.nonce and not disposed:
-            return f"{seen.object.id} carries r{tag.revision}, the history ends at r{record.revision} without it"
-    return None

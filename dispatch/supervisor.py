@@ -17,6 +17,7 @@ from dispatch.act import Hands, decide, perform, witness
 from dispatch.due import due_at
 from dispatch.next_steps import next_steps
 from dispatch.situation import Situation
+from projections import regression
 from projections.controls import Controls
 from projections.evolve import empty, fold
 from projections.record import Record
@@ -91,7 +92,7 @@ async def _pass(hands: Hands, record: Record, controls: Controls) -> Pass:
     record, also_moved = await _prove(hands, adapter, record, _Look(name, found, able))
     if moved or also_moved:
         return Pass(Result.MOVED, record, found, able, due_at=hands.clock())
-    why = evidence.regressed(record, found, hands.installation)
+    why = regression.regressed(record, found, hands.installation)
     if why is not None:
         return await _regressed(hands, record, found, able, why)
     if record.strange:

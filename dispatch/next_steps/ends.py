@@ -86,12 +86,7 @@ def has_budget(situation: Situation, rule: PlanRule) -> bool:
 
 def wait_of(situation: Situation, rule: PlanRule) -> timedelta:
     """The backoff before the rule's next use: first × factor^uses, at most max."""
-    uses = situation.record.uses.get(rule.name, 0)
-    backoff = rule.backoff
-    wait = backoff.first
-    for _ in range(min(uses, 64)):
-        wait = min(wait * backoff.factor, backoff.max)
-    return timedelta(seconds=min(wait, backoff.max))
+    return timedelta(seconds=rule.backoff.wait_s(situation.record.uses.get(rule.name, 0)))
 
 
 def avoided(situation: Situation, rule: PlanRule, end: End) -> tuple[str, ...]:

@@ -37,6 +37,13 @@ class Backoff(Value, frozen=True, kw_only=True):
     factor: Annotated[float, msgspec.Meta(ge=1, le=10)] = 2.0
     max: Annotated[float, msgspec.Meta(ge=0, le=7 * 86400)] = 900.0
 
+    def wait_s(self, uses: int) -> float:
+        """Seconds to wait after `uses` uses, before the next one."""
+        wait = self.first
+        for _ in range(min(uses, 64)):
+            wait = min(wait * self.factor, self.max)
+        return min(wait, self.max)
+
 
 class PlanRule(Value, frozen=True, kw_only=True):
     """`on` holds cause kinds, or `any`: all but completed and stopped."""
