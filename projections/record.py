@@ -151,6 +151,7 @@ class ObjectRecord(Value, frozen=True, kw_only=True):
     runs: tuple[RunRecord, ...] = ()
     ended: bool = False
     missing: bool = False
+    missing_at: datetime | None = None
     retired: bool = False
     disposition: Disposition | None = None
     verified: StopBasis | None = None
@@ -226,7 +227,8 @@ class CallRecord(Value, frozen=True, kw_only=True):
 
 class HoldRecord(Value, frozen=True, kw_only=True):
     """One hold instance. `placed` and `released` are said only by a Find begun after every call that could
-    change it was over."""
+    change it was over.
+    """
 
     instance: str
     kind: HoldKind
@@ -262,6 +264,7 @@ class CancelRecord(Value, frozen=True, kw_only=True):
     revision: int
     number: int
     at: datetime
+    asked_at: datetime | None = None
     command: str | None = None
     by: str = ""
     note: str = ""

@@ -114,6 +114,7 @@ def see(record: Record, seen: Sighting, look: Look) -> ObjectRecord:
         since=look.at if changed else held.since,
         ended=seen.phase is Phase.ENDED and _end_stands(record, seen.object, look),
         missing=False,
+        missing_at=None,
         verified=None if seen.phase in ALIVE else held.verified,
         disposition=None if held.disposed_gone and seen.phase in ALIVE else held.disposition,
         alive_again=(held.alive_again and seen.phase is not Phase.ENDED and held.run == seen.run) or again,
