@@ -8,7 +8,7 @@ PACKAGES := streams projections adapters dispatch
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup style check test test-unit test-conformance reference lock wheel clean
+.PHONY: help setup style check test demo test-unit test-conformance reference lock wheel clean
 .DELETE_ON_ERROR:
 
 help: ## Say what each target does
@@ -37,6 +37,10 @@ check: style ## Style alone: ruff, mypy --strict, import contracts, the tidy tes
 test: style ## Every test that needs only python3 and the network, style included
 	@echo '== tests: every tier but those excluded by name (tests/README.md)'
 	@$(BIN)/pytest
+
+demo: $(READY) ## Watch a real two-rank job survive a killed supervisor, a crash, a recovery; and a cancel
+	@echo '== demo: a NATS server, two supervisors and two jobs on this machine, everything removed at the end'
+	@$(BIN)/python examples/demo.py
 
 test-unit: $(READY) ## The unit tests alone: one part, one promise
 	@$(BIN)/pytest tests/unit

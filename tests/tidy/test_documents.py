@@ -12,6 +12,7 @@ from tests.tidy.sources import ROOT, files, none_of
 README_LINES_MAX = 120
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
 FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+INDENTED = re.compile(r"^    .*$", re.MULTILINE)
 CODE = re.compile(r"`[^`\n]*`")
 NAMED_PATH = re.compile(r"`((?:streams|projections|adapters|dispatch|tests|docs|examples|scripts|\.ci)/[\w./-]*)`")
 MAKE = re.compile(r"\bmake ([a-z][a-z-]*)\b")
@@ -48,7 +49,8 @@ def lost_paths(document: Path) -> Iterator[str]:
 
 
 def unknown_targets(document: Path, targets: set[str]) -> Iterator[str]:
-    for code in [*FENCED.findall(document.read_text()), *CODE.findall(document.read_text())]:
+    text = document.read_text()
+    for code in [*FENCED.findall(text), *INDENTED.findall(text), *CODE.findall(text)]:
         for target in MAKE.findall(code):
             if target not in targets:
                 yield f"{document.relative_to(ROOT)}: make {target} is no target"
