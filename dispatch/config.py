@@ -12,6 +12,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import pwd
 import re
 import stat
 from collections.abc import Mapping
@@ -250,7 +251,15 @@ _JWT = re.compile(r"-----BEGIN NATS USER JWT-----\s+(?P<jwt>[A-Za-z0-9_\-.]+)\s+
 def _actor(named: str | None, address: BusAddress | None, environ: Mapping[str, str]) -> str:
     """Whom commands are published as: what the credentials are named, else the person at this machine."""
     creds = address.creds if address else None
-    return named or name_in_creds(creds) or _token(environ.get("USER") or environ.get("LOGNAME") or "") or "someone"
+    return named or name_in_creds(creds) or _token(environ.get("USER") or environ.get("LOGNAME") or _account())
+
+
+def _account() -> str:
+    """The name of this process's account, or its number where it has none."""
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return f"uid-{os.getuid()}"
 
 
 def name_in_creds(creds: Path | None) -> str | None:
@@ -268,10 +277,10 @@ def name_in_creds(creds: Path | None) -> str | None:
     return _token(str(name))
 
 
-def _token(text: str) -> str | None:
-    """`text` as a subject's token, or None if nothing is left of it."""
+def _token(text: str) -> str:
+    """`text` as a subject's token; `someone` if nothing is left of it."""
     word = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:63].strip("-")
-    return word if is_token(word) else None
+    return word if is_token(word) else "someone"
 
 
 __all__ = ["ConfigError", "Flags", "Found", "Settings", "check_creds", "resolve", "running_up"]

@@ -167,7 +167,8 @@ def test_the_actor_is_the_credentials_own_name(home: Path) -> None:
     creds.chmod(0o600)
     assert settings(home).actor == "ana-b"
     assert settings(home, flags=Flags(nats="nats://x")).actor == "ana"
-    assert settings(home, flags=Flags(nats="nats://x"), USER="").actor == "someone"
+    assert settings(home, flags=Flags(nats="nats://x"), USER="Łukasz K.").actor == "ukasz-k"
+    assert settings(home, flags=Flags(nats="nats://x"), USER="…").actor == "someone"
 
 
 def test_a_name_that_is_no_token_is_refused_with_its_source(home: Path) -> None:

@@ -1,0 +1,60 @@
+"""How a command line ends that did not go well: one error form, or the report of a fault of dispatch itself."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from dispatch.cli.errors import CliError, told
+from dispatch.cli.exits import Exit
+from dispatch.cli.screen import screen_for, write_document
+
+
+def end_with(error: Exception, words: Sequence[str]) -> int:
+    """Print the error in its form, as a document with `--json`; the exit code."""
+    found = told(error)
+    if found is None:
+        found = _fault(error, words)
+    colour = _value_of("--color", words) or "auto"
+    screen = screen_for(colour, os.environ, verbose="-v" in words or "--verbose" in words)
+    if "--json" in words:
+        verb = next((word for word in words if not word.startswith("-")), "dispatch")
+        at = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        write_document(f"dispatch.{verb}/1", at, {"error": found.document()}, sys.stdout)
+        return int(found.exit_code)
+    first, *rest = found.lines()
+    screen.complain(screen.paint("error:", "red") + first.removeprefix("error:"))
+    for line in rest:
+        screen.complain(line)
+    if screen.verbose:
+        screen.complain("".join(traceback.format_exception(error)).rstrip())
+    return int(found.exit_code)
+
+
+def _value_of(flag: str, words: Sequence[str]) -> str | None:
+    for number, word in enumerate(words):
+        if word.startswith(f"{flag}="):
+            return word.partition("=")[2]
+        if word == flag and number + 1 < len(words):
+            return words[number + 1]
+    return None
+
+
+def _fault(error: Exception, words: Sequence[str]) -> CliError:
+    """A fault of dispatch itself, with the place of its report. The report holds no argument: those may be secret."""
+    text = "".join(traceback.format_exception(error))
+    verb = next((word for word in words if not word.startswith("-")), "")
+    why = [f"{type(error).__name__}: {str(error)[:200]}"]
+    try:
+        folder = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "dispatch"
+        folder.mkdir(parents=True, exist_ok=True)
+        report = folder / f"report-{datetime.now(UTC):%Y%m%dT%H%M%S}-{os.getpid()}.txt"
+        report.write_text(f"dispatch {verb}\n{text}", encoding="utf-8")
+        why.append(f"the report lies in {report}")
+    except OSError:
+        why += text.rstrip().splitlines()[-4:]
+    return CliError("dispatch met a fault of its own", why=why, code="internal", exit_code=Exit.FAULT)

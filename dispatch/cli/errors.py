@@ -1,0 +1,124 @@
+"""Every error that a command can end with, in one form: what happened, why, what to do, a stable code (CLI 1.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dispatch.cli.exits import Exit, exit_of
+
+
+class CliError(Exception):
+    """What a person reads. `why` and `do` may have several lines. `exit_code` follows from the code."""
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        why: str | Sequence[str] = (),
+        do: str | Sequence[str] = (),
+        code: str,
+        exit_code: int | None = None,
+    ) -> None:
+        super().__init__(what)
+        self.what = what
+        self.why = (why,) if isinstance(why, str) and why else tuple(why)
+        self.do = (do,) if isinstance(do, str) and do else tuple(do)
+        self.code = code
+        self.exit_code = Exit(exit_code) if exit_code is not None else exit_of(code)
+
+    def lines(self) -> list[str]:
+        """The error as it is printed."""
+        told = [f"error: {self.what}"]
+        for label, lines in (("why", self.why), ("do", self.do)):
+            told += [f"  {label if number == 0 else '':<4}  {line}" for number, line in enumerate(lines)]
+        return [*told, f"  code  {self.code} (exit {int(self.exit_code)})"]
+
+    def document(self) -> dict[str, object]:
+        """The error as a program reads it."""
+        return {
+            "code": self.code,
+            "exit": int(self.exit_code),
+            "what": self.what,
+            "why": list(self.why),
+            "do": list(self.do),
+        }
+
+
+class PlainError(CliError):
+    """An error whose text is complete: the list of mistakes in a job file."""
+
+    def lines(self) -> list[str]:
+        """The text, led by `error:`."""
+        return [f"error: {self.what}"]
+
+
+def told(error: Exception) -> CliError | None:
+    """The error as a person should read it, or None: then it is a fault of dispatch itself."""
+    if isinstance(error, CliError):
+        return error
+    for translate in (_of_usage, _of_settings, _of_streams):
+        found = translate(error)
+        if found is not None:
+            return found
+    return None
+
+
+def _of_usage(error: Exception) -> CliError | None:
+    import click
+
+    if isinstance(error, click.UsageError):
+        path = error.ctx.command_path if error.ctx else "dispatch"
+        return CliError(error.format_message(), do=f"{path} --help", code="bad-usage")
+    if isinstance(error, click.ClickException):
+        return CliError(error.format_message(), code="bad-usage")
+    return None
+
+
+def _of_settings(error: Exception) -> CliError | None:
+    from dispatch.contexts import ConfigError
+    from dispatch.jobfile.mistakes import JobFileError
+
+    if isinstance(error, ConfigError):
+        return CliError(error.what, why=error.why, do=error.do, code=error.code)
+    if isinstance(error, JobFileError):
+        return PlainError(
+            str(error), why=[f"{each.place} {each.sentence}".strip() for each in error.mistakes], code="bad-job-file"
+        )
+    return None
+
+
+def _of_streams(error: Exception) -> CliError | None:
+    from streams import errors
+
+    match error:
+        case errors.NotPermittedError():
+            return CliError(
+                "the credentials do not allow this",
+                why=str(error),
+                do="dispatch context show     whose credentials they are and where they came from",
+                code="not-permitted",
+            )
+        case errors.BusUnreachableError():
+            return CliError(
+                "the bus does not answer; nothing was sent",
+                why=str(error),
+                do="dispatch context show     which servers, and where they came from",
+                code="bus-unreachable",
+            )
+        case errors.SettingsError():
+            return CliError(
+                "the bus is not set as safety needs; nothing was sent",
+                why=error.differences,
+                do="dispatch doctor bus       every difference and what to change",
+                code="unsafe-settings",
+            )
+        case errors.WrongStreamError():
+            return CliError("this history was replaced by a newer one", why=str(error), code="older-generation")
+        case errors.StreamFullError():
+            return CliError("the bus is full; nothing was stored", why=str(error), code="bus-full")
+        case errors.UndecidedError():
+            return CliError("no answer in time; it may take effect", why=str(error), code="undecided")
+        case errors.CodecError():
+            return CliError(str(error), code="bad-command")
+        case _:
+            return None

@@ -1,0 +1,118 @@
+"""The `dispatch` program: find the verb, run it, and end with one error form and one exit code.
+
+Importing this module must stay cheap: `dispatch --help` answers within a few times Python's own start.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+from dispatch.cli.catalog import CATALOG, CONTEXT_SETTINGS, VERBS
+
+_TAKES_VALUE = frozenset({"--context", "--nats", "--creds", "--tenant", "--cluster", "--color", "--timeout"})
+
+
+class Verbs(click.Group):
+    """Every verb, each imported when it is typed."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The verbs in the order of the help page."""
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The verb's command, its module imported now; None for a word that is no verb."""
+        if cmd_name not in VERBS:
+            return None
+        from importlib import import_module
+
+        module = import_module(f"dispatch.cli.commands.{VERBS[cmd_name][0]}")
+        found = getattr(module, cmd_name)
+        assert isinstance(found, click.Command)
+        return found
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The verb that was typed; an unknown one is told with the nearest."""
+        if args[0] in VERBS:
+            return super().resolve_command(ctx, args)
+        from difflib import get_close_matches
+
+        near = get_close_matches(args[0], VERBS, n=1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise click.UsageError(f"no command is named {args[0][:60]!r}{hint}", ctx)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The verbs by what they are for."""
+        for title, commands in CATALOG.items():
+            with formatter.section(title):
+                formatter.write_dl([(verb, line) for verb, _, line in commands])
+
+
+PROGRAM = Verbs(
+    name="dispatch",
+    help="An event-sourced supervisor of multi-node training jobs. Stopping this tool never stops a job.",
+    epilog="Every command: dispatch COMMAND --help. Without a bus on this machine yet: dispatch up.",
+    no_args_is_help=True,
+    context_settings=CONTEXT_SETTINGS,
+)
+
+
+def verb_first(words: Sequence[str]) -> list[str]:
+    """The words with flags that were typed before the verb moved to the end, where they belong."""
+    at = 0
+    while at < len(words) and words[at].startswith("-"):
+        at += 2 if words[at] in _TAKES_VALUE else 1
+    if at == 0 or at >= len(words) or {"--help", "-h"} & set(words[:at]):
+        return list(words)
+    end = words.index("--") if "--" in words else len(words)
+    return [*words[at:end], *words[:at], *words[end:]]
+
+
+def run(words: Sequence[str]) -> int:
+    """Run one command line; its exit code. Everything that may be printed was printed."""
+    try:
+        code = PROGRAM.main(args=verb_first(words), prog_name="dispatch", standalone_mode=False)
+        sys.stdout.flush()
+        return int(code or 0)
+    except click.exceptions.NoArgsIsHelpError as error:
+        sys.stderr.write(error.format_message() + "\n")
+        return 2
+    except (KeyboardInterrupt, click.Abort):
+        return _interrupted()
+    except BrokenPipeError:
+        from dispatch.cli.screen import silence_stdout
+
+        silence_stdout()
+        return 0
+    except Exception as error:
+        from dispatch.cli.ending import end_with
+
+        return end_with(error, words)
+
+
+def _interrupted() -> int:
+    sys.stderr.write("\ninterrupted; no job was touched\n")
+    return 130
+
+
+def main() -> None:
+    """The program's entry point."""
+    if "_DISPATCH_COMPLETE" in os.environ:
+        PROGRAM.main(prog_name="dispatch")
+    from dispatch.packages import ForeignPackageError, check_packages
+
+    try:
+        check_packages()
+    except ForeignPackageError as error:
+        sys.stderr.write(f"error: {error}\n  code  foreign-package (exit 1)\n")
+        sys.exit(1)
+    sys.exit(run(sys.argv[1:]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,91 @@
+"""What every command has at hand: its flags, the screen, the settings, a connection, and the one way to answer."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import os
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from dispatch.cli.params import ChangeFlags, CommonFlags
+from dispatch.cli.screen import Screen, screen_for, write_document
+from dispatch.cli.times import Times, wire_time
+from dispatch.config import Flags, Settings, resolve
+from dispatch.identity import now
+
+if TYPE_CHECKING:
+    from dispatch.cli.session import Session
+
+T = TypeVar("T")
+TIMEOUT_S = 10.0
+
+
+class Tool:
+    """One command line. Everything is made when it is first asked for."""
+
+    def __init__(self, flags: CommonFlags, change: ChangeFlags | None = None) -> None:
+        self.flags = flags
+        self.change = change or ChangeFlags()
+        self.timeout_s = TIMEOUT_S if flags.timeout is None else flags.timeout
+
+    @functools.cached_property
+    def screen(self) -> Screen:
+        """Where text goes; with `--wide` nothing is cut."""
+        screen = screen_for(
+            self.flags.color, os.environ, quiet=self.flags.quiet or self.flags.json, verbose=self.flags.verbose
+        )
+        return screen.uncut() if self.flags.wide else screen
+
+    @functools.cached_property
+    def settings(self) -> Settings:
+        """Where the bus is and in whose name. Raises ConfigError."""
+        flags = self.flags
+        typed = Flags(flags.context, flags.nats, flags.creds, flags.tenant, flags.cluster)
+        return resolve(typed, os.environ, Path.cwd())
+
+    def times(self) -> Times:
+        """Times as of now, in the reader's zone."""
+        from datetime import UTC
+
+        return Times(now(), UTC if self.flags.utc else None)
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run a command's coroutine in an event loop of its own."""
+        return asyncio.run(work)
+
+    @asynccontextmanager
+    async def session(self) -> AsyncIterator[Session]:
+        """A connection for this command. Raises ConfigError and the errors of the bus."""
+        from dispatch.cli.session import Session, opened
+
+        client = await opened(self.settings, timeout_s=self.timeout_s)
+        try:
+            yield Session(self, client)
+        finally:
+            await client.bus.close()
+
+    def document(self, view: str, data: object, *, number: int = 1) -> None:
+        """The answer as one JSON document of schema `dispatch.VIEW/NUMBER`."""
+        from dispatch.cli.documents import plain
+
+        body: Mapping[str, object] = {"data": plain(data)}
+        write_document(f"dispatch.{view}/{number}", wire_time(now()), body, self.screen.out)
+
+    def stream(self, item: Mapping[str, object]) -> None:
+        """One line of a stream."""
+        import json
+
+        from dispatch.cli.documents import plain
+
+        self.screen.out.write(json.dumps(plain(item), separators=(",", ":")) + "\n")
+        self.screen.out.flush()
+
+    def answer(self, view: str, data: object, lines: Callable[[], list[str]]) -> None:
+        """The answer: a document with `--json`, else lines for a person."""
+        if self.flags.json:
+            self.document(view, data)
+        else:
+            self.screen.lines(lines())
