@@ -189,12 +189,14 @@ class CessationSuite(Suite):
 class WatchSuite(Suite):
     async def test_a_change_wakes_its_job(self, world: World, job: Job) -> None:
         assert isinstance(world.adapter, Watches)
-        watch = world.adapter.watch()
+        adapter = world.adapter
 
         async def woken() -> None:
-            async for name in watch:
-                if name == job.name:
-                    return
+            while True:  # a watch may end; it is begun again
+                async for name in adapter.watch():
+                    if name == job.name:
+                        return
+                await asyncio.sleep(0)
 
         waiting = asyncio.create_task(woken())
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import contextlib
+import hashlib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -96,8 +97,8 @@ class Job:
         """A new event of the job's history: the next revision, and an id never used before."""
         self.calls += 1
         revision = 100 + self.calls
-        unique = f"{self.name.tenant}{self.name.job}{self.name.installation}".encode().hex()[-14:]
-        self.pairs.append(Floor(revision=revision, nonce=f"{unique:0>16}{revision:010d}"))
+        whole = f"{self.name.installation}/{self.name.tenant}/{self.name.job}/{revision}"
+        self.pairs.append(Floor(revision=revision, nonce=hashlib.sha256(whole.encode()).hexdigest()[:26]))
         return self.pairs[-1]
 
     async def find(self) -> Found:

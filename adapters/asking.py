@@ -1,0 +1,96 @@
+"""An adapter that hands every call on as one message and reads one reply: to a daemon, or over the bus."""
+
+from __future__ import annotations
+
+import abc
+from typing import TypeVar
+
+from adapters import wire
+from adapters.errors import AdapterError, OutcomeUnknownError, UnreachableError
+from streams.messages.calls import (
+    Capabilities,
+    Cessation,
+    HoldCall,
+    Inspection,
+    JobName,
+    OpenCall,
+    ReleaseCall,
+    RequeueCall,
+    StartCall,
+    StopCall,
+    StopJobCall,
+)
+from streams.messages.values import Found, ObjectRef
+
+R = TypeVar("R", bound=wire.ReplyBase)
+
+
+class AskingAdapter(abc.ABC):
+    """Implements the required port, Holds, Requeues, ProvesCessation, Inspects and ReadsOutput.
+
+    A reply of another kind than the one asked for counts as no clear answer.
+    """
+
+    @abc.abstractmethod
+    async def ask(self, request: wire.Request) -> wire.Reply:
+        """Send one request; its reply.
+
+        Raises UnreachableError when nothing was done, OutcomeUnknownError when a call may have been, or may still be.
+        """
+
+    async def capabilities(self) -> Capabilities:
+        return (await self._expect(wire.CapabilitiesQuery(), wire.CapabilitiesReply)).capabilities
+
+    async def find(self, name: JobName) -> Found:
+        return (await self._expect(wire.FindQuery(name=name), wire.FoundReply)).found
+
+    async def start(self, call: StartCall) -> ObjectRef:
+        made = (await self._expect(call, wire.Done)).object
+        if made is None:
+            raise OutcomeUnknownError("the reply to a Start named no object")
+        return made
+
+    async def open(self, call: OpenCall) -> None:
+        await self._expect(call, wire.Done)
+
+    async def stop(self, call: StopCall) -> None:
+        await self._expect(call, wire.Done)
+
+    async def stop_job(self, call: StopJobCall) -> None:
+        await self._expect(call, wire.Done)
+
+    async def hold(self, call: HoldCall) -> None:
+        await self._expect(call, wire.Done)
+
+    async def release(self, call: ReleaseCall) -> None:
+        await self._expect(call, wire.Done)
+
+    async def requeue(self, call: RequeueCall) -> None:
+        await self._expect(call, wire.Done)
+
+    async def ceased(self, name: JobName, object: ObjectRef, run: int) -> Cessation:
+        query = wire.CeasedQuery(name=name, object=object, run=run)
+        return (await self._expect(query, wire.CessationReply)).cessation
+
+    async def inspect(self, name: JobName, object: ObjectRef) -> Inspection:
+        return (await self._expect(wire.InspectQuery(name=name, object=object), wire.InspectionReply)).inspection
+
+    async def read_output(
+        self, name: JobName, object: ObjectRef, run: int, rank: int, *, offset: int = 0
+    ) -> tuple[bytes, int]:
+        query = wire.OutputQuery(name=name, object=object, run=run, rank=rank, offset=offset)
+        reply = await self._expect(query, wire.OutputReply)
+        return reply.data, reply.next
+
+    async def _expect(self, request: wire.Request, kind: type[R]) -> R:
+        reply = await self.ask(request)
+        if isinstance(reply, kind):
+            return reply
+        if isinstance(reply, wire.Failed):
+            raise wire.error_of(reply)
+        raise no_answer(request, "the reply was of another kind than the one asked for")
+
+
+def no_answer(request: wire.Request, why: str) -> AdapterError:
+    """The error of a request that was sent and got no clear answer: unknown, or for a query nothing done."""
+    return UnreachableError(why) if wire.is_query(request) else OutcomeUnknownError(why)

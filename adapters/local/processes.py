@@ -1,0 +1,135 @@
+"""The processes of this machine, as /proc shows them. Linux only; standard library only, for the runner's sake.
+
+A process is known by its pid and start time, within one boot and one pid namespace: a pid alone is used again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import signal
+
+PR_SET_CHILD_SUBREAPER = 36
+MARK = "JOB_RUN_MARK"  # in the environment of every process of a run; no setting, read by nobody but the scan
+GONE = (FileNotFoundError, ProcessLookupError)
+NOT_OURS = (FileNotFoundError, ProcessLookupError, PermissionError)
+
+
+class Process:
+    """One live process: who it is, whose child, in which session."""
+
+    __slots__ = ("name", "parent", "pid", "session", "started", "state")
+
+    def __init__(self, pid: int, name: str, fields: list[str]) -> None:
+        self.pid = pid
+        self.name = name
+        self.state = fields[0]
+        self.parent = int(fields[1])
+        self.session = int(fields[3])
+        self.started = int(fields[19])
+
+    def __str__(self) -> str:
+        return f"pid {self.pid} ({self.name})"
+
+
+def look_at(pid: int) -> Process | None:
+    """The process with this pid, alive; None if there is none. A zombie is dead unless a thread of it lives on."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            text = file.read().decode("utf-8", "replace")
+    except GONE:
+        return None
+    # The name stands in brackets and may itself hold brackets and spaces: proc(5).
+    name, _, rest = text.partition("(")[2].rpartition(") ")
+    process = Process(pid, name, rest.split())
+    if process.state in "ZX" and live_task(pid) is None:
+        return None
+    return process
+
+
+def live_task(pid: int) -> str | None:
+    """The folder in /proc of a thread that runs: of the first one, or of another when that has left."""
+    with contextlib.suppress(*GONE):
+        for task in os.listdir(f"/proc/{pid}/task"):
+            folder = f"/proc/{pid}/task/{task}"
+            with contextlib.suppress(*GONE), open(f"{folder}/stat", "rb") as file:
+                if file.read().rpartition(b") ")[2][:1] not in b"ZX":
+                    return folder
+    return None
+
+
+def all_processes() -> list[Process]:
+    """Every live process that this pid namespace shows."""
+    seen = (look_at(int(entry)) for entry in os.listdir("/proc") if entry.isdigit())
+    return [process for process in seen if process is not None]
+
+
+def is_alive(pid: int, started: int) -> bool:
+    """Whether the process that started then still lives, and is no other one that was given its pid."""
+    process = look_at(pid)
+    return process is not None and process.started == started
+
+
+def descendants(of: int, among: list[Process]) -> list[Process]:
+    """Children of `of`, their children, and so on."""
+    children: dict[int, list[Process]] = {}
+    for process in among:
+        children.setdefault(process.parent, []).append(process)
+    found, todo = [], list(children.get(of, ()))
+    while todo:
+        process = todo.pop()
+        found.append(process)
+        todo.extend(children.get(process.pid, ()))
+    return found
+
+
+def bears_mark(process: Process, mark: str) -> bool:
+    """Whether the process was started with this mark in its environment."""
+    with contextlib.suppress(*NOT_OURS), open(f"{_folder(process)}/environ", "rb") as file:
+        return f"\0{MARK}={mark}\0".encode() in b"\0" + file.read() + b"\0"
+    return False
+
+
+def has_open(process: Process, device: int, inode: int) -> bool:
+    """Whether the process holds this file open."""
+    folder = f"{_folder(process)}/fd"
+    with contextlib.suppress(*NOT_OURS):
+        for descriptor in os.listdir(folder):
+            with contextlib.suppress(*NOT_OURS):
+                held = os.stat(f"{folder}/{descriptor}")
+                if (held.st_dev, held.st_ino) == (device, inode):
+                    return True
+    return False
+
+
+def send(process: Process, number: int) -> None:
+    """Signal exactly this process, never a later one with its pid. Gone already: done."""
+    with contextlib.suppress(ProcessLookupError):
+        try:
+            descriptor = os.pidfd_open(process.pid)
+        except (AttributeError, OSError):  # before Linux 5.3, or forbidden by a container
+            if is_alive(process.pid, process.started):
+                os.kill(process.pid, number)
+            return
+        try:
+            if is_alive(process.pid, process.started):
+                signal.pidfd_send_signal(descriptor, number)
+        finally:
+            os.close(descriptor)
+
+
+def _folder(process: Process) -> str:
+    return f"/proc/{process.pid}" if process.state not in "ZX" else live_task(process.pid) or "/proc/0"
+
+
+def pid_namespace() -> int:
+    """The number of the pid namespace this process is in: a restarted container has another one, in the same boot."""
+    return os.stat("/proc/self/ns/pid").st_ino
+
+
+def become_subreaper() -> None:
+    """From now on orphans among this process's descendants become its children: none can slip away to init."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "prctl(PR_SET_CHILD_SUBREAPER)")

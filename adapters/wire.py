@@ -1,0 +1,189 @@
+"""Requests to an adapter and its replies, as bytes: for a daemon's inbox and for the bus.
+
+A reply carries the class of an error, because the class says whether a retry is safe.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from adapters.errors import AdapterError, OutcomeUnknownError, PodsRemainError, RefusedError, UnreachableError
+from adapters.port import Adapter, Holds, Inspects, ProvesCessation, ReadsOutput, Requeues
+from streams.messages.calls import (
+    Call,
+    Capabilities,
+    Cessation,
+    HoldCall,
+    Inspection,
+    JobName,
+    OpenCall,
+    ReleaseCall,
+    RequeueCall,
+    StartCall,
+    StopCall,
+    StopJobCall,
+)
+from streams.messages.values import Found, ObjectRef
+
+
+class QueryBase(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="verb"):
+    """A request that changes nothing."""
+
+
+class CapabilitiesQuery(QueryBase, frozen=True, kw_only=True, tag="capabilities"):
+    pass
+
+
+class FindQuery(QueryBase, frozen=True, kw_only=True, tag="find"):
+    name: JobName
+
+
+class CeasedQuery(QueryBase, frozen=True, kw_only=True, tag="ceased"):
+    name: JobName
+    object: ObjectRef
+    run: int
+
+
+class InspectQuery(QueryBase, frozen=True, kw_only=True, tag="inspect"):
+    name: JobName
+    object: ObjectRef
+
+
+class OutputQuery(QueryBase, frozen=True, kw_only=True, tag="read-output"):
+    name: JobName
+    object: ObjectRef
+    run: int
+    rank: int
+    offset: int = 0
+
+
+Query = CapabilitiesQuery | FindQuery | CeasedQuery | InspectQuery | OutputQuery
+Request = Call | Query
+
+
+class ReplyBase(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="reply"):
+    pass
+
+
+class Done(ReplyBase, frozen=True, kw_only=True, tag="done"):
+    """The call was done; `object` is the one that a Start made."""
+
+    object: ObjectRef | None = None
+
+
+class Failed(ReplyBase, frozen=True, kw_only=True, tag="failed"):
+    """`kind` names the class of error, `sentence` is its text."""
+
+    kind: str
+    sentence: str
+
+
+class FoundReply(ReplyBase, frozen=True, kw_only=True, tag="found"):
+    found: Found
+
+
+class CapabilitiesReply(ReplyBase, frozen=True, kw_only=True, tag="capabilities"):
+    capabilities: Capabilities
+
+
+class CessationReply(ReplyBase, frozen=True, kw_only=True, tag="cessation"):
+    cessation: Cessation
+
+
+class InspectionReply(ReplyBase, frozen=True, kw_only=True, tag="inspection"):
+    inspection: Inspection
+
+
+class OutputReply(ReplyBase, frozen=True, kw_only=True, tag="output"):
+    data: bytes
+    next: int
+
+
+Reply = Done | Failed | FoundReply | CapabilitiesReply | CessationReply | InspectionReply | OutputReply
+
+FAILURES: dict[str, type[AdapterError]] = {
+    "refused": RefusedError,
+    "unreachable": UnreachableError,
+    "pods-remain": PodsRemainError,
+    "unknown": OutcomeUnknownError,
+}
+_KINDS = {kind: name for name, kind in FAILURES.items()}
+
+_encoder = msgspec.json.Encoder()
+_requests = msgspec.json.Decoder(Request)
+_replies = msgspec.json.Decoder(Reply)
+
+
+def encode(message: Request | Reply) -> bytes:
+    return _encoder.encode(message)
+
+
+def decode_request(data: bytes) -> Request:
+    """Raises msgspec.ValidationError or msgspec.DecodeError on bytes that are no request."""
+    return _requests.decode(data)
+
+
+def decode_reply(data: bytes) -> Reply:
+    """Raises msgspec.ValidationError or msgspec.DecodeError on bytes that are no reply."""
+    return _replies.decode(data)
+
+
+def is_query(request: Request) -> bool:
+    """Whether it changes nothing, so that no answer to it means that nothing was done."""
+    return isinstance(request, QueryBase)
+
+
+def failed(error: AdapterError) -> Failed:
+    """The reply that carries this error; a class of error we do not know is `unknown`."""
+    return Failed(kind=_KINDS.get(type(error), "unknown"), sentence=str(error))
+
+
+def error_of(reply: Failed) -> AdapterError:
+    """The error that this reply carries; a kind we do not know is OutcomeUnknownError."""
+    return FAILURES.get(reply.kind, OutcomeUnknownError)(reply.sentence)
+
+
+async def serve(adapter: Adapter, request: Request) -> Reply:
+    """Make this request of the adapter; its answer as a reply. Raises what the adapter raises."""
+    match request:
+        case CapabilitiesQuery():
+            return CapabilitiesReply(capabilities=await adapter.capabilities())
+        case FindQuery():
+            return FoundReply(found=await adapter.find(request.name))
+        case StartCall():
+            return Done(object=await adapter.start(request))
+        case OpenCall():
+            await adapter.open(request)
+        case StopCall():
+            await adapter.stop(request)
+        case StopJobCall():
+            await adapter.stop_job(request)
+        case _:
+            return await _serve_capability(adapter, request)
+    return Done()
+
+
+Optional = HoldCall | ReleaseCall | RequeueCall | CeasedQuery | InspectQuery | OutputQuery
+
+
+async def _serve_capability(adapter: Adapter, request: Optional) -> Reply:
+    match request:
+        case HoldCall() if isinstance(adapter, Holds):
+            await adapter.hold(request)
+        case ReleaseCall() if isinstance(adapter, Holds):
+            await adapter.release(request)
+        case RequeueCall() if isinstance(adapter, Requeues):
+            await adapter.requeue(request)
+        case CeasedQuery() if isinstance(adapter, ProvesCessation):
+            cessation = await adapter.ceased(request.name, request.object, request.run)
+            return CessationReply(cessation=cessation)
+        case InspectQuery() if isinstance(adapter, Inspects):
+            return InspectionReply(inspection=await adapter.inspect(request.name, request.object))
+        case OutputQuery() if isinstance(adapter, ReadsOutput):
+            data, after = await adapter.read_output(
+                request.name, request.object, request.run, request.rank, offset=request.offset
+            )
+            return OutputReply(data=data, next=after)
+        case _:
+            raise RefusedError("this cluster cannot do that")
+    return Done()
