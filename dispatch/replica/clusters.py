@@ -152,14 +152,22 @@ def _dismiss(question: Awaitable[Any]) -> None:
 class Clusters:
     """Adapters by cluster name: those given, and any other by way of its agent."""
 
-    def __init__(self, given: dict[str, Adapter], remote: Callable[[str], Adapter] | None) -> None:
+    def __init__(
+        self,
+        given: dict[str, Adapter],
+        remote: Callable[[str], Adapter] | None,
+        *,
+        only: tuple[str, ...] | None = None,
+    ) -> None:
+        self._only = only
         self._by_name = {name: BoundedAdapter(name, adapter) for name, adapter in given.items()}
         self._remote = remote
 
     def adapter_of(self, cluster: str) -> BoundedAdapter | None:
         """The way to a cluster, or None if this replica has none."""
         held = self._by_name.get(cluster)
-        if held is None and self._remote is not None:
+        allowed = self._only is None or cluster in self._only
+        if held is None and self._remote is not None and allowed:
             held = self._by_name[cluster] = BoundedAdapter(cluster, self._remote(cluster))
         return held
 

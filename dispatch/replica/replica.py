@@ -19,6 +19,7 @@ from dispatch.replica.passes import Passes, Records, keep_hold
 from dispatch.replica.settings import ReplicaSettings
 from dispatch.replica.shards import rank_of
 from dispatch.replica.telling import Teller
+from projections.record import Record
 from streams.errors import BusUnreachableError, NotPermittedError, StreamError, UndecidedError, WrongStreamError
 from streams.messages.events import Entry
 from streams.ports import Bus
@@ -75,7 +76,7 @@ class Replica:
     def _live_names(self) -> tuple[str, ...]:
         return self.live
 
-    async def _publish(self, record: Any) -> None:
+    async def _publish(self, record: Record) -> None:
         await self.teller.receipts(record)
 
     def _spawn(self, call: Coroutine[Any, Any, None]) -> None:

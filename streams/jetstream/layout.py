@@ -37,8 +37,10 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True):
     """What an operator chooses once, at set-up. Kept in the streams' metadata, so that every replica agrees.
 
     `lease_s`: how long a wake-up or command stays in hand unacknowledged. `history_bytes_max`: 0 is no limit.
+    `installation`: a token on every object's tag, so that two installations on one scheduler keep apart.
     """
 
+    installation: str = "dispatch"
     replicas: int = 3
     shards: int = 64
     lease_s: float = 30.0
@@ -118,17 +120,23 @@ def consumer_name(shard: int) -> str:
 
 
 def metadata_of(layout: Layout) -> dict[str, str]:
-    return {"dispatch-shards": str(layout.shards), "dispatch-lease-ms": str(round(layout.lease_s * 1000))}
+    return {
+        "dispatch-installation": layout.installation,
+        "dispatch-shards": str(layout.shards),
+        "dispatch-lease-ms": str(round(layout.lease_s * 1000)),
+    }
 
 
 def layout_of(stream: Settings) -> Layout | None:
     """The layout that a stream's settings tell; None if it was not made by set-up."""
     metadata = stream.get("metadata") or {}
     try:
+        installation = metadata["dispatch-installation"]
         shards, lease_ms = int(metadata["dispatch-shards"]), int(metadata["dispatch-lease-ms"])
     except (KeyError, ValueError):
         return None
-    return Layout(replicas=int(stream.get("num_replicas", 1)), shards=shards, lease_s=lease_ms / 1000)
+    replicas = int(stream.get("num_replicas", 1))
+    return Layout(installation=installation, replicas=replicas, shards=shards, lease_s=lease_ms / 1000)
 
 
 def differences(what: str, wanted: Settings, actual: Settings) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ import json
 import re
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any, TypeVar
 
 import nats
@@ -129,6 +129,29 @@ class Wire:
             yield replies
         finally:
             del self._open[token]
+
+    @asynccontextmanager
+    async def own_replies(self) -> AsyncIterator[Replies]:
+        """Replies on a subscription of their own: a pulled message bears its stream's subject, not our inbox, so only
+        the subscription tells whose it is. Raises as told at the top of this file."""
+        token = str(next(self._tokens))
+        replies = Replies(self.client.new_inbox())
+
+        async def arrived(message: Msg) -> None:
+            replies.put(message)
+
+        try:
+            subscription = await self.client.subscribe(replies.inbox, cb=arrived)
+        except (*_NOT_SENT, *_LOST) as error:
+            raise BusUnreachableError(f"not connected: {self._last_error}") from error
+        self._open[token] = replies
+        try:
+            yield replies
+        finally:
+            del self._open[token]
+            if not self.client.is_closed:
+                with suppress(*_NOT_SENT, *_LOST):
+                    await subscription.unsubscribe()
 
     async def send(self, subject: str, data: bytes, *, replies: Replies, headers: dict[str, str] | None = None) -> None:
         """Send one message whose answers come to `replies`. Raises as told at the top of this file."""

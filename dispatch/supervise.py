@@ -1,0 +1,151 @@
+"""`dispatch supervise`: one replica as a process, from the start-up check to the end of its drain.
+
+Run by the command line, and by `dispatch up` as `python -m dispatch.supervise FILE` with its options in a file.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import sys
+from pathlib import Path
+
+import msgspec
+import structlog
+
+from adapters.local.adapter import LocalAdapter
+from adapters.port import Adapter
+from adapters.remote.client import RemoteAdapter
+from dispatch import identity, packages
+from dispatch.replica.clusters import Clusters
+from dispatch.replica.replica import Replica
+from dispatch.replica.settings import ReplicaSettings
+from streams.errors import BusUnreachableError, NotPermittedError, SettingsError, StreamError, WrongStreamError
+from streams.jetstream.check import Profile, check
+from streams.jetstream.connect import JetStreamBus, connect
+from streams.jetstream.settings import BusSettings
+
+OK, FAULT, NOT_PERMITTED, UNSAFE = 0, 1, 5, 6
+
+log = structlog.get_logger("dispatch.supervise")
+
+
+class SuperviseOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What one replica is told. `local`: state directory of the local adapter to serve in this process.
+
+    `clusters` None: every cluster; those without an adapter here are reached through their agents.
+    """
+
+    nats: tuple[str, ...]
+    creds: str | None = None
+    monitoring: tuple[str, ...] = ()
+    single: bool = False
+    name: str | None = None
+    clusters: tuple[str, ...] | None = None
+    local: str | None = None
+    observe: bool = False
+    drain_s: float = 20.0
+    sweep_s: float = 300.0
+    heartbeat_s: float = 5.0
+    log_json: bool = False
+    verbose: bool = False
+
+
+def configure_logs(options: SuperviseOptions) -> None:
+    """Structured lines on stderr, each with its time and level."""
+    renderer = structlog.processors.JSONRenderer() if options.log_json else structlog.dev.ConsoleRenderer(colors=False)
+    level = logging.DEBUG if options.verbose else logging.INFO
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.format_exc_info,
+            renderer,
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(level),
+        logger_factory=structlog.PrintLoggerFactory(file=sys.stderr),
+    )
+
+
+def bus_settings(options: SuperviseOptions) -> BusSettings:
+    return BusSettings(
+        urls=options.nats,
+        name=f"dispatch-supervise {options.name or ''}".strip(),
+        creds=Path(options.creds) if options.creds else None,
+        monitoring_urls=options.monitoring,
+    )
+
+
+async def supervise(options: SuperviseOptions) -> int:
+    """Run one replica until SIGTERM or SIGINT; the process's exit code.
+
+    6 when the bus is away or its settings are unsafe, 5 without the right: then nothing was done.
+    """
+    try:
+        bus = await connect(bus_settings(options))
+    except (BusUnreachableError, SettingsError) as error:
+        return _refuse(UNSAFE, error)
+    except NotPermittedError as error:
+        return _refuse(NOT_PERMITTED, error)
+    try:
+        await check(bus, Profile.SINGLE if options.single else Profile.PRODUCTION)
+        return await _work(bus, options)
+    except (BusUnreachableError, SettingsError, WrongStreamError) as error:
+        return _refuse(UNSAFE, error)
+    except NotPermittedError as error:
+        return _refuse(NOT_PERMITTED, error)
+    finally:
+        await bus.close()
+
+
+def _refuse(code: int, error: StreamError) -> int:
+    for sentence in getattr(error, "differences", (str(error),)):
+        log.error("will not run", why=sentence)
+    return code
+
+
+async def _work(bus: JetStreamBus, options: SuperviseOptions) -> int:
+    replica = Replica(bus, _clusters(bus, options), _settings(bus, options))
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, replica.stop)
+    await replica.run()
+    return OK
+
+
+def _settings(bus: JetStreamBus, options: SuperviseOptions) -> ReplicaSettings:
+    return ReplicaSettings(
+        name=options.name or identity.replica_name(),
+        installation=bus.layout.installation,
+        lease_s=bus.layout.lease_s,
+        heartbeat_s=options.heartbeat_s,
+        drain_s=options.drain_s,
+        sweep_s=options.sweep_s,
+        observe=options.observe,
+    )
+
+
+def _clusters(bus: JetStreamBus, options: SuperviseOptions) -> Clusters:
+    given: dict[str, Adapter] = {}
+    if options.local is not None:
+        adapter = LocalAdapter(Path(options.local))
+        given[adapter.settings.cluster] = adapter
+
+    def remote(cluster: str) -> Adapter:
+        return RemoteAdapter(bus.wire.client, cluster)
+
+    return Clusters(given, remote, only=options.clusters)
+
+
+def main(arguments: list[str]) -> int:
+    """`python -m dispatch.supervise FILE`: options as JSON in a file. Exit codes as the command line's."""
+    packages.check_packages()
+    options = msgspec.json.decode(Path(arguments[0]).read_bytes(), type=SuperviseOptions)
+    configure_logs(options)
+    return asyncio.run(supervise(options))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

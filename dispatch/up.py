@@ -1,0 +1,216 @@
+"""`dispatch up`: bus, local adapter and supervisors in one process tree, in the foreground.
+
+A supervisor that dies is started again. When it ends, supervisors drain and the bus stops; jobs run on, owned by
+the local adapter's own host, and are found by the next `up` in the same directory.
+
+UpError    it cannot start; the text says why and what to do
+"""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import IO
+
+import msgspec
+
+from adapters.local.adapter import LocalAdapter
+from dispatch.setup import new_installation, set_up
+from dispatch.supervise import SuperviseOptions
+from streams.jetstream.check import Profile, check
+from streams.jetstream.connect import JetStreamBus, connect
+from streams.jetstream.layout import Layout
+from streams.jetstream.server import OwnServer, start_server
+from streams.jetstream.settings import BusSettings
+
+SHARDS = 8
+LEASE_S = 5.0
+RESTART_AFTER_S = 0.5
+READY_WITHIN_S = 30.0
+DRAIN_S = 20.0
+
+
+class UpError(Exception):
+    """`dispatch up` cannot start here."""
+
+
+class UpOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """`slots` None: this machine's processors. `port` 0: the bus's port of last time, or any free one."""
+
+    directory: Path = Path(".dispatch")
+    slots: int | None = None
+    supervisors: int = 1
+    port: int = 0
+    tenant: str = "default"
+    lease_s: float = LEASE_S
+    heartbeat_s: float = 2.0
+
+
+class Up:
+    """The process tree. `run` returns when told to stop; everything it started but the jobs has then ended."""
+
+    def __init__(self, options: UpOptions, say: Callable[[str], None]) -> None:
+        self.options = options
+        self.directory = options.directory.resolve()
+        self._say = say
+        self._stopping = asyncio.Event()
+        self._closing: ExitStack = ExitStack()
+        self.pids: dict[str, int] = {}
+
+    def stop(self) -> None:
+        self._stopping.set()
+
+    async def run(self, before_stop: Callable[[], object] | None = None) -> None:
+        """Start everything, stay until stopped, end it in order.
+
+        Raises UpError, and what the bus's start raises. `before_stop` is awaited first if it gives an awaitable.
+        """
+        self.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with self._closing:
+            self._lock()
+            server = await start_server(self.directory / "bus", port=self.options.port)
+            try:
+                await self._serve(server)
+                if before_stop is not None and asyncio.iscoroutine(left := before_stop()):
+                    await left
+            finally:
+                (self.directory / "up.json").unlink(missing_ok=True)
+                await server.stop()
+
+    def _lock(self) -> None:
+        """One `up` a directory: two would start each other's supervisors again."""
+        held: IO[str] = self._closing.enter_context((self.directory / "up.lock").open("w"))
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UpError(f"a dispatch up already runs in {self.directory}: stop it, or use another --dir") from None
+
+    async def _serve(self, server: OwnServer) -> None:
+        settings = BusSettings(
+            urls=(server.url,), creds=server.seed_file, monitoring_urls=(server.monitoring_url,), name="dispatch-up"
+        )
+        layout = Layout(installation=new_installation(), replicas=1, shards=SHARDS, lease_s=self.options.lease_s)
+        await set_up(settings, layout)
+        bus = await connect(settings)
+        try:
+            facts = await check(bus, Profile.SINGLE)
+            adapter = LocalAdapter(self.directory / "local", slots=self.options.slots, base_dir=Path.cwd())
+            self._tell_where(server)
+            keepers = [
+                asyncio.create_task(self._keep(f"sv-{number}", server, adapter))
+                for number in range(1, self.options.supervisors + 1)
+            ]
+            try:
+                await self._live(bus, keepers)
+                names = ", ".join(sorted(self.pids))
+                self._say(
+                    f"bus ready ({facts[0].version}, sync always) · local: {adapter.settings.slots} slots · {names} live"
+                )
+                await self._until_stopped(keepers)
+            finally:
+                for keeper in keepers:
+                    keeper.cancel()
+                await asyncio.gather(*keepers, return_exceptions=True)
+        finally:
+            await bus.close()
+
+    async def _until_stopped(self, keepers: list[asyncio.Task[None]]) -> None:
+        stopped = asyncio.create_task(self._stopping.wait())
+        done, _ = await asyncio.wait({stopped, *keepers}, return_when=asyncio.FIRST_COMPLETED)
+        stopped.cancel()
+        for keeper in done - {stopped}:
+            await keeper
+
+    async def _live(self, bus: JetStreamBus, keepers: list[asyncio.Task[None]]) -> None:
+        """Wait for every supervisor's first heartbeat."""
+        wanted = {f"sv-{number}" for number in range(1, self.options.supervisors + 1)}
+        async with asyncio.timeout(READY_WITHIN_S):
+            while not wanted <= set(await bus.buckets.replicas()):
+                for keeper in keepers:
+                    if keeper.done():
+                        await keeper
+                if self._stopping.is_set():
+                    return
+                await asyncio.sleep(0.05)
+
+    def _tell_where(self, server: OwnServer) -> None:
+        """Where commands typed in this directory find the bus."""
+        told = {
+            "nats": [server.url],
+            "monitoring": [server.monitoring_url],
+            "creds": str(server.seed_file),
+            "tenant": self.options.tenant,
+            "cluster": "local",
+            "pid": os.getpid(),
+        }
+        path = self.directory / "up.json"
+        new = path.with_suffix(".new")
+        new.write_text(json.dumps(told, indent=1), encoding="utf-8")
+        new.chmod(0o600)
+        new.replace(path)
+
+    async def _keep(self, name: str, server: OwnServer, adapter: LocalAdapter) -> None:
+        """One supervisor, started again whenever it dies, until this task is cancelled; then drained."""
+        options = SuperviseOptions(
+            nats=(server.url,),
+            creds=str(server.seed_file),
+            monitoring=(server.monitoring_url,),
+            single=True,
+            name=name,
+            local=str(adapter.state_dir),
+            heartbeat_s=self.options.heartbeat_s,
+            drain_s=DRAIN_S,
+        )
+        path = self.directory / f"{name}.json"
+        path.write_bytes(msgspec.json.encode(options))
+        log_path = self.directory / f"{name}.log"
+        while True:
+            with log_path.open("ab") as log:
+                process = await asyncio.create_subprocess_exec(
+                    sys.executable,
+                    "-m",
+                    "dispatch.supervise",
+                    str(path),
+                    stdout=log,
+                    stderr=log,
+                    start_new_session=True,
+                )
+            self.pids[name] = process.pid
+            try:
+                code = await process.wait()
+            except asyncio.CancelledError:
+                await _drain(process)
+                raise
+            if code in (2, 5, 6) and not self._stopping.is_set():
+                raise UpError(f"{name} will not run (exit {code}): see {log_path}")
+            self._say(f"{name} died (exit {code}); started again")
+            await asyncio.sleep(RESTART_AFTER_S)
+
+
+async def _drain(process: asyncio.subprocess.Process) -> None:
+    """SIGTERM, and after the drain's bound SIGKILL: whoever reads the history carries on."""
+    try:
+        process.send_signal(signal.SIGTERM)
+        async with asyncio.timeout(DRAIN_S + 5.0):
+            await process.wait()
+    except TimeoutError:
+        process.kill()
+        await process.wait()
+    except ProcessLookupError:
+        return
+
+
+async def up(options: UpOptions, say: Callable[[str], None], before_stop: Callable[[], object] | None = None) -> None:
+    """Run until SIGINT or SIGTERM. Raises UpError."""
+    tree = Up(options, say)
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, tree.stop)
+    await tree.run(before_stop)
