@@ -64,7 +64,7 @@ def runs_to_prove(record: Record, found: Found) -> tuple[tuple[ObjectRef, int], 
     return tuple(
         (held.ref, run.run)
         for held in record.objects.values()
-        if not held.ignored and not held.foreign
+        if not held.ignored
         for run in held.unproven
         if run.ended or (held.ref not in shown and held.missing)
     )

@@ -278,7 +278,18 @@ def _disposed(record: Record, event: events.TargetDisposed) -> Record:
         answered = AttemptRef(submission=event.submission, attempt=event.attempt)
         record = intents.put_attempt(record, answered, object=target)
         return _with_object(record, target, submission=event.submission, attempt=event.attempt)
-    return _with_object(record, target, disposition=event.disposition)
+    return _given_up_with(_with_object(record, target, disposition=event.disposition), target, event.disposition)
+
+
+def _given_up_with(record: Record, ref: ObjectRef, disposition: Disposition) -> Record:
+    """An object that a person called gone before any was chosen takes its attempt with it (closed submission)."""
+    held = record.objects[ref] if ref in record.objects else None
+    submission = record.submission(held.submission) if held is not None and held.submission is not None else None
+    if held is None or submission is None or held.attempt is None or submission.canonical is not None:
+        return record
+    if disposition is not Disposition.GONE:
+        return record
+    return intents.put_attempt(record, AttemptRef(submission=submission.number, attempt=held.attempt), given_up=True)
 
 
 def _seen(record: Record, revision: int, number: int, envelope: Envelope, event: events.ObjectsSeen) -> Record:

@@ -85,6 +85,13 @@ class Request(Generic[T]):
         """Whether the scheduler would still take it: before CallBound has passed since it arrived."""
         return self._expires_at is None or self._host.now() < self._expires_at
 
+    @property
+    def might_land(self) -> bool:
+        """Whether it can still act: not yet arrived and in time, or arrived and within its bound."""
+        if self._expires_at is not None or self._deadline_at is None:
+            return self.can_land
+        return self._host.now() <= self._deadline_at
+
     def land(self) -> T:
         """Act on the scheduler; what it answers, or raises."""
         return self._act()

@@ -75,6 +75,7 @@ class KubeflowCluster:
         self.truth = Truth(settings.nodes, lambda: self.instant)
         self.jobs: list[TrainJob] = []
         self.names: dict[JobName, Bearers] = {}
+        self.changes = 0
         self.refuse_starts = ""
         self.deny_cessation = False
         self.out_of_service: list[str] = []
@@ -102,6 +103,7 @@ class KubeflowCluster:
         bearers = self.bearers(job.name)
         job.shown = bearers.shown = None
         bearers.changes += 1
+        self.changes += 1
 
     def write(self, job: TrainJob) -> None:
         """The object itself was written: its resource version moves on."""

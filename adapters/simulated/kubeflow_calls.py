@@ -76,7 +76,7 @@ class KubeflowCalls:
         states = tuple(self._node(node, run, job) for node in nodes)
         attested = any(state.state == "out-of-service" for state in states)
         gone = (job.closed or job.gone or run < job.a) and not any(state.may_run for state in states)
-        gone = gone and not any(pod.admission.a == run for pod in job.live_pods)
+        gone = gone and not any(pod.admission.a == run for pod in job.live_pods) and not _about_to_begin(job, run)
         return Cessation(
             answer=CessationAnswer.CEASED if gone else CessationAnswer.MAY_RUN,
             basis=CessationBasis.OPERATOR if gone and attested else CessationBasis.OBSERVED,
@@ -233,3 +233,9 @@ class KubeflowCalls:
 
     def _known(self, name: JobName, object: ObjectRef) -> TrainJob | None:
         return next((job for job in self.cluster.bearers(name).jobs if job.ref == object), None)
+
+
+def _about_to_begin(job: TrainJob, run: int) -> bool:
+    """Whether Kueue holds a Ready that would let this run begin."""
+    workload = job.workload
+    return workload is not None and workload.ready and workload.check_a == run and job.a < run

@@ -75,6 +75,7 @@ class SlurmCluster:
         self.truth = Truth(settings.nodes, lambda: self.instant)
         self.jobs: list[SlurmJob] = []
         self.names: dict[JobName, Bearers] = {}
+        self.changes = 0
         self.refuse_starts = ""
         self.deny_cessation = False
         self._ids = 0
@@ -98,6 +99,7 @@ class SlurmCluster:
         bearers = self.bearers(job.name)
         job.shown = bearers.shown = None
         bearers.changes += 1
+        self.changes += 1
 
     def next_id(self, reuse: str | None = None) -> str:
         """A job id; `reuse` hands out one that was lost with the controller's state."""

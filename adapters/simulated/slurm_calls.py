@@ -68,14 +68,14 @@ class SlurmCalls:
         return Found(as_of=as_of, floor=bearers.floor, sightings=bearers.shown)
 
     def ceased(self, name: JobName, object: ObjectRef, run: int) -> Cessation:
-        """Gone only when every node of the run can be reached and holds no process of it."""
+        """Gone only when the run is over, and every node of it can be reached and holds no process of it."""
         as_of = self.cluster.advance()
         job = self._known(name, object)
         states: tuple[NodeState, ...] = ()
         gone = False
         if job is not None and not self.cluster.deny_cessation:
             execution = job.executions.get(run)
-            over = run < job.run or not job.alive or job.state is JobState.PENDING
+            over = run < job.run or not job.alive
             states = tuple(self._node(node, run, job) for node in (execution.nodes if execution else ()))
             gone = over and not any(state.may_run for state in states)
         answer = CessationAnswer.CEASED if gone else CessationAnswer.MAY_RUN

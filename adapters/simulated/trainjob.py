@@ -73,6 +73,7 @@ class TrainJob:
 
     __slots__ = (
         "admission",
+        "back_after",
         "deleting",
         "done_ranks",
         "ended",
@@ -104,6 +105,7 @@ class TrainJob:
         self.version = 1
         self.suspend = True
         self.admission: Admission | None = None
+        self.back_after: int | None = None
         self.seen_suspend = True
         self.seen_admission: Admission | None = None
         self.pods: list[Pod] = []
@@ -125,8 +127,10 @@ class TrainJob:
 
     @property
     def run(self) -> int:
-        """The run that a Find shows: at the gate the one that would begin next."""
-        return self.a + 1 if self.phase is Phase.GATED else max(self.a, 1)
+        """The run that a Find shows: once back at the gate, the one that would begin next. Never goes back."""
+        if self.phase is Phase.GATED:
+            self.back_after = self.a
+        return self.a + 1 if self.back_after == self.a else max(self.a, 1)
 
     @property
     def ranks(self) -> int:

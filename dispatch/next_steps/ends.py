@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from dispatch.next_steps import calls
 from dispatch.situation import Situation
 from projections.record import ObjectRecord, RunRecord, SubmissionRecord
 from streams.messages.plan import ANY, NOT_IN_ANY, PlanRule
@@ -34,12 +35,12 @@ class End(NamedTuple):
 def end_of(situation: Situation) -> End | None:
     """The end of the newest submission's present run, or None while it has none that counts."""
     newest = situation.newest
-    if newest is None or situation.record.pending_requeue() is not None:
+    if newest is None:
         return None
     held = situation.canonical
     if held is None:
         return _never_made(newest) if situation.record.closed(newest) else None
-    if not situation.ended(held) or held.ignored:
+    if not situation.ended(held) or held.ignored or _comes_back(situation, held):
         return None
     run = held.run_record(held.run)
     cause = _cause(situation, held, run)
@@ -47,6 +48,14 @@ def end_of(situation: Situation) -> End | None:
         if situation.as_of < run.ended_as_of + ACCOUNTING_WAIT:
             return None
     return End(newest.number, held.run, cause, held.ref, _ran_for(run))
+
+
+def _comes_back(situation: Situation, held: ObjectRecord) -> bool:
+    """Whether a requeue that was authorized may still bring the object back: it can be sent, or can land."""
+    if situation.record.pending_requeue() is None:
+        return False
+    sendable = situation.phase(held.ref) in situation.capabilities.requeue_of and not held.end_final
+    return sendable or not calls.over(situation, held.ref, Verb.REQUEUE)
 
 
 def _ran_for(run: RunRecord | None) -> float | None:

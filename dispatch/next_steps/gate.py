@@ -33,7 +33,8 @@ def open_gate(situation: Situation) -> tuple[Step, ...]:
 
 def next_run(situation: Situation, held: ObjectRecord) -> int:
     """The number of the run that an Open begins: the one a gated object shows, on Kubernetes never one that was
-    committed before, since an undecided admission is answered by a new A (DESIGN 7)."""
+    committed before, since an undecided admission is answered by a new A (DESIGN 7).
+    """
     seen = situation.shown[held.ref]
     if situation.capabilities.first_run == 0:
         return seen.run
@@ -126,7 +127,9 @@ def _others_gone(situation: Situation, held: ObjectRecord) -> Condition:
 
 
 def _earlier_runs_gone(situation: Situation, held: ObjectRecord) -> Condition:
-    run = next_run(situation, held) if held.ref in situation.shown else held.run
+    # A run that this Find shows at its gate, or a later one, has not begun, whatever was opened.
+    seen = situation.shown.get(held.ref)
+    run = seen.run if seen is not None else held.run
     earlier = [r for r in held.unproven if r.run < run or r.ended]
     waits = [_alive(held, r.run, waiting_nodes(r)) for r in earlier]
     return _condition("every earlier run of it is gone", waits)

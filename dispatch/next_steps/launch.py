@@ -10,7 +10,7 @@ from projections.record import AttemptRecord, SubmissionRecord
 from streams.messages.events import AttemptCommitted, CanonicalChosen, SubmissionAuthorized, TargetDisposed
 from streams.messages.reasons import Reason
 from streams.messages.spec import Unmatched
-from streams.messages.values import Disposition, ReplyOutcome, Sighting
+from streams.messages.values import Disposition, ObjectRef, ReplyOutcome
 
 RETRY_FIRST = timedelta(seconds=5)
 RETRY_MAX = timedelta(minutes=1)
@@ -37,23 +37,23 @@ def _first(situation: Situation) -> Step:
     return Step(event=event, reason=Reason.FIRST_SUBMISSION)
 
 
-def shown_of(situation: Situation, submission: SubmissionRecord) -> list[tuple[int, Sighting]]:
-    """Objects of a submission's attempts that this Find shows, unretired, lowest attempt first."""
+def shown_of(situation: Situation, submission: SubmissionRecord) -> list[tuple[int, ObjectRef]]:
+    """Objects of a submission's attempts that this Find shows, or that ended before it, unretired, lowest first."""
     found = []
-    for ref, seen in situation.shown.items():
-        held = situation.record.objects.get(ref)
-        if held is None or held.submission != submission.number or held.retired or held.attempt is None:
+    for ref, held in situation.record.objects.items():
+        if held.submission != submission.number or held.retired or held.attempt is None:
             continue
         attempt = situation.record.attempt(submission.number, held.attempt)
-        if attempt is not None and not attempt.given_up:
-            found.append((held.attempt, seen))
-    return sorted(found, key=lambda pair: (pair[0], pair[1].object.id, pair[1].object.created))
+        shown = ref in situation.shown or held.ended or held.verified is not None
+        if shown and attempt is not None and not attempt.given_up:
+            found.append((held.attempt, ref))
+    return sorted(found, key=lambda pair: (pair[0], pair[1].id, pair[1].created))
 
 
-def _choose(situation: Situation, newest: SubmissionRecord, shown: list[tuple[int, Sighting]]) -> Step:
+def _choose(situation: Situation, newest: SubmissionRecord, shown: list[tuple[int, ObjectRef]]) -> Step:
     """The lowest attempt in the latest Find, ended ones included: committed once, never recomputed (L8)."""
-    attempt, seen = shown[0]
-    event = CanonicalChosen(submission=newest.number, attempt=attempt, object=seen.object, as_of=situation.as_of)
+    attempt, ref = shown[0]
+    event = CanonicalChosen(submission=newest.number, attempt=attempt, object=ref, as_of=situation.as_of)
     return Step(event=event, reason=Reason.LOWEST_ATTEMPT)
 
 

@@ -65,14 +65,16 @@ def condemned(situation: Situation, held: ObjectRecord, seen: Sighting) -> Reaso
     record = situation.record
     if held.ignored:
         return None
-    if held.disposition is Disposition.STOP:
-        return Reason.DISPOSED_STOP
-    if held.foreign:
-        return Reason.JOB_OVER if record.cancel is not None and not record.settled else None
-    if unauthorized(held, seen):
+    if held.foreign and held.disposition is not Disposition.STOP and (record.cancel is None or record.settled):
+        return None
+    if unauthorized(held, seen) and not held.foreign:
         return Reason.UNAUTHORIZED_RUN
     if seen.phase is Phase.ENDED:
         return _again(situation, held, seen)
+    if held.disposition is Disposition.STOP:
+        return Reason.DISPOSED_STOP
+    if held.foreign:
+        return Reason.JOB_OVER
     if held.retired:
         return Reason.RETIRED
     if record.over:

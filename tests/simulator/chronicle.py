@@ -1,0 +1,113 @@
+"""The checkers' own reading of a history: what was authorized, when, and by whom. No rule of the system is in it."""
+
+from __future__ import annotations
+
+from streams.messages import events
+from streams.messages.events import Entry, Envelope
+from streams.messages.values import AttemptRef, CessationBasis, Disposition, MessageRef, ObjectRef, Verb
+
+OPENING = (Verb.OPEN, Verb.ADMIT, Verb.RELEASE)
+
+
+class Intent:
+    """One committed call: its event, where it stands, and the life of the process whose append stored it."""
+
+    __slots__ = ("confirmed", "event", "life", "nonce", "revision", "sent")
+
+    def __init__(
+        self, event: events.CallCommitted | events.AttemptCommitted, revision: int, nonce: str, life: int
+    ) -> None:
+        self.event = event
+        self.revision = revision
+        self.nonce = nonce
+        self.life = life
+        self.confirmed = False
+        self.sent = 0
+
+    @property
+    def verb(self) -> Verb:
+        return Verb.START if isinstance(self.event, events.AttemptCommitted) else self.event.verb
+
+
+class Chronicle:
+    """One history so far. `intents` also holds those of generations that were lost: their calls were authorized."""
+
+    def __init__(self, intents: dict[str, Intent] | None = None) -> None:
+        self.intents: dict[str, Intent] = intents if intents is not None else {}
+        self.revision = 0
+        self.nonces: dict[int, str] = {}
+        self.canonical: dict[int, ObjectRef] = {}
+        self.retired: dict[ObjectRef, int] = {}
+        self.attempts: dict[tuple[int, int], Intent] = {}
+        self.opened: dict[ObjectRef, list[Intent]] = {}
+        self.calls: dict[int, Intent] = {}
+        self.keys: dict[str, int] = {}
+        self.submissions = 0
+        self.attempts_max = 0
+        self.cancelled = 0
+        self.decided = 0
+        self.settled = 0
+        self.strange: dict[int, str] = {}
+        self.disposed: dict[ObjectRef, Disposition] = {}
+        self.given_up: list[AttemptRef] = []
+        self.attested: set[tuple[ObjectRef, int]] = set()
+        self.replied: dict[int, events.CallReplied] = {}
+
+    def add(self, entry: Entry, life: int) -> None:
+        """One more entry, stored by the process with that life."""
+        content = entry.content
+        self.revision = entry.revision
+        if not isinstance(content, Envelope):
+            self.strange[entry.revision] = type(content).__name__
+            return
+        self.nonces[entry.revision] = content.id
+        event = content.event
+        match event:
+            case events.JobSubmitted():
+                self.attempts_max = event.spec.attempts_max
+            case events.SubmissionAuthorized():
+                self.submissions = max(self.submissions, event.submission)
+            case events.AttemptCommitted():
+                intent = self._intent(event, entry.revision, content.id, life)
+                self.attempts[(event.submission, event.attempt)] = intent
+            case events.CallCommitted():
+                intent = self._intent(event, entry.revision, content.id, life)
+                if event.verb in OPENING and event.object is not None:
+                    self.opened.setdefault(event.object, []).append(intent)
+            case events.CanonicalChosen():
+                self.canonical.setdefault(event.submission, event.object)
+            case events.ObjectRetired():
+                self.retired.setdefault(event.object, entry.revision)
+            case events.JobCancelled():
+                self.cancelled = self.cancelled or entry.revision
+            case events.OutcomeDecided():
+                self.decided = self.decided or entry.revision
+            case events.JobSettled():
+                self.settled = self.settled or entry.revision
+            case events.TargetDisposed():
+                self._disposed(event)
+            case events.CessationSeen():
+                if event.basis is not CessationBasis.OBSERVED:
+                    self.attested.add((event.object, event.run))
+            case events.CallReplied():
+                self.replied[event.call] = event
+            case _:
+                pass
+
+    def _intent(
+        self, event: events.CallCommitted | events.AttemptCommitted, revision: int, nonce: str, life: int
+    ) -> Intent:
+        intent = self.intents.get(nonce)
+        if intent is None:
+            intent = self.intents[nonce] = Intent(event, revision, nonce, life)
+        self.calls[event.call] = intent
+        return intent
+
+    def _disposed(self, event: events.TargetDisposed) -> None:
+        target = event.target
+        if isinstance(target, MessageRef):
+            self.strange.pop(target.revision, None)
+        elif isinstance(target, AttemptRef):
+            self.given_up.append(target)
+        else:
+            self.disposed[target] = event.disposition

@@ -1,0 +1,42 @@
+"""L9: no reply never means "not created"; a failed read, or an absent object, never means "ended"."""
+
+from __future__ import annotations
+
+from streams.messages.events import Envelope, Event, OutcomeDecided, SubmissionAuthorized, TargetDisposed
+from streams.messages.values import AttemptRef, Disposition
+from tests.simulator.laws.law import Law
+
+PERSON = "person"
+
+
+class AbsenceIsNoEnd(Law):
+    number = "L9"
+
+    def before(self, envelope: Envelope, event: Event) -> None:
+        match event:
+            case OutcomeDecided():
+                self._must_have_ended(event.submission, f"outcome {event.outcome.value}")
+            case SubmissionAuthorized() if event.rule != PERSON and event.submission > 1:
+                self._must_have_ended(event.submission - 1, f"submission {event.submission}")
+            case TargetDisposed(target=AttemptRef()) if event.rule != PERSON:
+                self._cannot_land(event.target)
+            case _:
+                pass
+
+    def _must_have_ended(self, submission: int, what: str) -> None:
+        chronicle = self.watch.chronicle
+        ref = chronicle.canonical.get(submission)
+        if ref is None:
+            for (number, _), intent in chronicle.attempts.items():
+                if number == submission and self.world.may_land(intent.event.call):
+                    self.broken(f"{what} although Start #{intent.event.call} of submission {number} can still land")
+            return
+        if chronicle.disposed.get(ref) in (Disposition.GONE, Disposition.STOP) or ref in self.watch.ended_once:
+            return
+        self.broken(f"{what} although {ref.id} has never ended")
+
+    def _cannot_land(self, target: object) -> None:
+        assert isinstance(target, AttemptRef)
+        intent = self.watch.chronicle.attempts.get((target.submission, target.attempt))
+        if intent is not None and self.world.may_land(intent.event.call):
+            self.broken(f"attempt {target.submission}/{target.attempt} was given up although its Start can still land")

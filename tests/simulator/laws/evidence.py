@@ -1,0 +1,50 @@
+"""L6: evidence is never refused: what was seen is appended, or is news no more."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from streams.errors import ConflictError
+from streams.messages.events import CallReplied, Event, ObjectsSeen, SeenEvent
+from streams.messages.values import ReplyOutcome
+from tests.simulator.flight import AppendFlight, Flight
+from tests.simulator.laws.law import Law
+
+if TYPE_CHECKING:
+    from tests.simulator.process import Task
+
+CLEAR = (ReplyOutcome.DONE, ReplyOutcome.REFUSED)
+
+
+class EvidenceIsNeverRefused(Law):
+    number = "L6"
+
+    def answered(self, task: Task, flight: Flight) -> None:
+        if not isinstance(flight, AppendFlight) or not isinstance(flight.envelope.event, SeenEvent):
+            return
+        if task.what in ("command", "submit"):
+            return
+        if isinstance(flight.error, ConflictError):
+            task.unseen = flight.envelope.event
+        elif flight.error is None:
+            task.unseen = None
+
+    def finished(self, task: Task) -> None:
+        event = task.unseen
+        if event is not None and not task.failed and self._is_news(event):
+            self.broken(f"{type(event).__name__} met a conflict and was dropped although it is news")
+
+    def _is_news(self, event: Event) -> bool:
+        record = self.watch.record
+        if isinstance(event, CallReplied):
+            known = [c.reply for c in record.calls.values() if c.call == event.call]
+            known += [a.reply for a in record.attempts if a.call == event.call]
+            return bool(known) and known[0] is not event.outcome and known[0] not in CLEAR
+        if not isinstance(event, ObjectsSeen):
+            return False
+        for seen in event.sightings:
+            held = record.objects.get(seen.object)
+            older = held is not None and held.as_of is not None and held.as_of > event.as_of
+            if not older and (held is None or (held.phase, held.run) != (seen.phase, seen.run)):
+                return True
+        return False

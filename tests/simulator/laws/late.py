@@ -1,0 +1,54 @@
+"""L10: a late call never undoes a newer decision."""
+
+from __future__ import annotations
+
+from adapters.simulated.slurm_job import SlurmJob
+from adapters.simulated.truth import BegunBy
+from streams.messages.events import CallCommitted
+from tests.simulator.flight import CallFlight
+from tests.simulator.laws.law import Law
+
+
+class LateCallsUndoNothing(Law):
+    number = "L10"
+    _seen = 0
+
+    def landed(self, flight: CallFlight) -> None:
+        request = flight.request
+        call = request.call
+        if call is None or flight.error is not None:
+            return
+        intent = self.watch.chronicle.intents.get(call.pair.nonce)
+        if intent is not None and isinstance(intent.event, CallCommitted):
+            if self.world.cluster.host.now() >= intent.event.over_at:
+                self.broken(f"{request.verb} #{call.call} landed after it was over")
+        if request.verb == "hold":
+            self._hold_landed(call.object)  # type: ignore[union-attr]
+
+    def _hold_landed(self, ref: object) -> None:
+        """A hold that lands although its instances were reported released, and none other is in force."""
+        record = self.watch.record
+        if record.over or not record.holds:
+            return
+        if all(hold.lifted and hold.released for hold in record.holds.values()):
+            held = record.canonical()
+            if held is not None and held.ref == ref and record.opened(held.ref):
+                self.broken("a late hold undoes a release that was reported complete")
+
+    def look(self) -> None:
+        """A run begins although a hold was reported placed on its object."""
+        executions = self.world.cluster.truth.executions
+        while self._seen < len(executions):
+            execution = executions[self._seen]
+            self._seen += 1
+            record = self.watch.record
+            held = record.canonical()
+            if execution.lift.by is not BegunBy.CALL or held is None or held.ref != execution.object:
+                continue
+            placed = [hold.instance for hold in record.in_force if hold.placed]
+            if placed and not self._unheld_by_hand(execution.object):
+                self.broken(f"{execution.object.id} begins although hold {placed[0]} was reported placed")
+
+    def _unheld_by_hand(self, ref: object) -> bool:
+        jobs = [job for job in self.world.cluster.jobs if job.ref == ref]
+        return bool(jobs) and isinstance(jobs[0], SlurmJob) and jobs[0].lift is None

@@ -1,0 +1,29 @@
+"""L4: never two executions at once."""
+
+from __future__ import annotations
+
+from streams.messages.events import CallCommitted, Envelope, Event
+from streams.messages.values import Disposition, Phase, Verb
+from tests.simulator.laws.law import Law
+
+
+class NeverTwoAtOnce(Law):
+    number = "L4"
+
+    def look(self) -> None:
+        living = self.watch.living()
+        if len(living) > 1:
+            told = ", ".join(f"{e.object.id} run {e.run} on {list(e.alive)}" for e in living)
+            self.broken(f"two executions at once: {told}")
+
+    def before(self, envelope: Envelope, event: Event) -> None:
+        """The Find that an open was decided from showed every other object ended."""
+        if not isinstance(event, CallCommitted) or event.verb not in (Verb.OPEN, Verb.ADMIT):
+            return
+        found = self.world.finds.get(event.as_of)
+        if found is None:
+            self.broken(f"open #{event.call} was decided from a Find that was never made")
+        for seen in found.sightings:
+            ignored = self.watch.chronicle.disposed.get(seen.object) is Disposition.IGNORE
+            if seen.object != event.object and seen.phase is not Phase.ENDED and not ignored:
+                self.broken(f"open #{event.call} although its own Find showed {seen.object.id} {seen.phase.value}")

@@ -1,0 +1,23 @@
+"""L15: an unknown event, or bytes that are none, stop decisions for that job only."""
+
+from __future__ import annotations
+
+from streams.messages.events import Decision, Envelope, Event, JobCancelled, TargetDisposed
+from streams.messages.values import MessageRef
+from tests.simulator.laws.law import Law
+
+
+class WhatCannotBeReadStopsDecisions(Law):
+    number = "L15"
+
+    def before(self, envelope: Envelope, event: Event) -> None:
+        strange = self.watch.chronicle.strange
+        if not strange or not isinstance(event, Decision):
+            return
+        if isinstance(event, TargetDisposed) and isinstance(event.target, MessageRef):
+            return
+        first = next(iter(strange))
+        self.broken(f"{type(event).__name__} although r{first} cannot be read ({strange[first]})")
+
+
+__all__ = ["JobCancelled", "WhatCannotBeReadStopsDecisions"]

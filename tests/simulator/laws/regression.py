@@ -1,0 +1,40 @@
+"""L14: a history that has gone backwards is noticed, and nothing is decided on it."""
+
+from __future__ import annotations
+
+from streams.messages.events import CallCommitted, CanonicalChosen, Decision, Envelope, Event, StopVerified
+from streams.messages.values import Found, MessageRef
+from tests.simulator.laws.law import Law
+
+
+class NothingDecidedOnALostHistory(Law):
+    number = "L14"
+
+    def before(self, envelope: Envelope, event: Event) -> None:
+        if not isinstance(event, Decision) or envelope.command is not None:
+            return
+        as_of = getattr(event, "as_of", None)
+        if not isinstance(event, CallCommitted | CanonicalChosen | StopVerified) or as_of is None:
+            return
+        found = self.world.finds.get(as_of)
+        if found is not None:
+            self._check(event, found)
+
+    def _check(self, event: Event, found: Found) -> None:
+        chronicle = self.watch.chronicle
+        waived = self.watch.record.waived
+        floor = found.floor
+        if floor is not None and floor.revision not in waived and chronicle.nonces.get(floor.revision) != floor.nonce:
+            self.broken(f"{type(event).__name__} although its Find told of r{floor.revision}, which the history lacks")
+        for seen in found.sightings:
+            tag = seen.tag
+            if tag is None or seen.object in chronicle.disposed:
+                continue
+            if chronicle.nonces.get(tag.revision) != tag.nonce:
+                self.broken(
+                    f"{type(event).__name__} although its Find showed {seen.object.id} of r{tag.revision},"
+                    " which the history lacks"
+                )
+
+
+__all__ = ["MessageRef", "NothingDecidedOnALostHistory"]

@@ -1,0 +1,117 @@
+"""What one run is like: the cluster's shape, the job, and which faults are about, drawn from the seed (swarm)."""
+
+from __future__ import annotations
+
+from adapters.simulated.kubeflow import KubeflowSettings
+from adapters.simulated.slurm import SlurmSettings
+from streams.messages.plan import ANY, Backoff, PlanAction, PlanRule, RecoveryPlan, WhenSpent
+from streams.messages.spec import JobSpec, Run, Unmatched
+from streams.messages.values import CauseKind
+from tests.simulator.draws import Draws
+
+SHAPES = ("slurm", "slurm-fenced", "slurm-plain", "kubeflow", "kubeflow-unfenced", "kueue")
+
+# How likely each fault is, in 1024, when a run has it: the calmest first.
+LEVELS = (0, 0, 8, 40, 160)
+
+TRANSPORT = (
+    "reply-lost",
+    "append-lost",
+    "append-late",
+    "store-unreachable",
+    "read-stale",
+    "read-lost",
+    "find-lost",
+    "call-lost",
+    "call-late",
+    "crash",
+    "clock-jump",
+    "displaced",
+)
+PEOPLE = ("cancel", "hold", "release", "requeue", "dispose", "attest", "controls", "resubmit", "repeat")
+CLUSTER = (
+    "purge",
+    "row-lost",
+    "hide",
+    "lose-node",
+    "own-requeue",
+    "preempt",
+    "hand-release",
+    "hand-hold",
+    "hand-cancel",
+    "hand-requeue",
+    "foreign",
+    "stragglers",
+    "refuse-start",
+    "deny-cessation",
+    "lost-record",
+    "controllers-lag",
+    "jobset-goes",
+    "old-ready",
+    "duplicate-start",
+)
+HISTORY = ("restore", "unknown-event", "quarantine")
+FAULTS = TRANSPORT + PEOPLE + CLUSTER + HISTORY
+
+
+class Swarm:
+    """`levels` holds how likely each fault is, in 1024, at its chance; 0 where this run has none of it."""
+
+    def __init__(self, draws: Draws, shape: str | None = None) -> None:
+        self.shape = shape or SHAPES[draws.below(len(SHAPES))]
+        self.replicas = 1 + draws.below(3)
+        self.levels = {fault: LEVELS[draws.below(len(LEVELS))] for fault in FAULTS}
+        for fault in HISTORY:
+            if draws.below(4):
+                self.levels[fault] = 0
+        self.spec = self._spec(draws)
+        self.plan = self._plan(draws)
+
+    def level(self, fault: str) -> int:
+        return self.levels[fault]
+
+    @property
+    def is_slurm(self) -> bool:
+        return self.shape.startswith("slurm")
+
+    def slurm(self) -> SlurmSettings:
+        return SlurmSettings(
+            call_bound_s=30.0,
+            fenced_calls=self.shape == "slurm-fenced",
+            incomplete=self.shape != "slurm-plain",
+            nodes=("n1", "n2", "n3"),
+        )
+
+    def kubeflow(self) -> KubeflowSettings:
+        return KubeflowSettings(
+            call_bound_s=30.0,
+            kueue=self.shape == "kueue",
+            pod_fence=self.shape != "kubeflow-unfenced",
+            nodes=("k1", "k2", "k3"),
+        )
+
+    def _spec(self, draws: Draws) -> JobSpec:
+        return JobSpec(
+            cluster="sim",
+            run=Run(command=("train",)),
+            nodes=1 + draws.below(2),
+            attempts_max=3 - draws.below(3),
+            unmatched=(Unmatched.GIVE_UP, Unmatched.MANUAL)[draws.below(4) == 3],
+            start_within=(None, 300)[draws.below(4) == 3],
+            hold=(None, "look first")[draws.below(8) == 7],
+        )
+
+    def _plan(self, draws: Draws) -> RecoveryPlan:
+        in_place = self.shape == "slurm-plain" and draws.below(2) == 0
+        backoff = Backoff(first=(0.0, 5.0, 60.0)[draws.below(3)], factor=2.0, max=120.0)
+        retry = PlanRule(
+            name="retry",
+            on=(CauseKind.PREEMPTED, CauseKind.NODE_LOST, CauseKind.EXIT_CODE, CauseKind.LAUNCH_FAILED),
+            do=PlanAction.REQUEUE if in_place else PlanAction.RESUBMIT,
+            budget=1 + draws.below(3),
+            backoff=backoff,
+            avoid_nodes=draws.below(4) == 3,
+            when_spent=(WhenSpent.GIVE_UP, WhenSpent.NEXT, WhenSpent.HOLD)[draws.below(3)],
+        )
+        rest = PlanRule(name="rest", on=(ANY,), do=(PlanAction.GIVE_UP, PlanAction.HOLD)[draws.below(3) == 2])
+        return RecoveryPlan(rules=(retry, rest))

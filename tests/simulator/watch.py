@@ -1,0 +1,173 @@
+"""What the checkers see: the history as it is stored, the calls as they are sent and land, the truth of processes."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from adapters.simulated.slurm_job import JobState, SlurmJob
+from adapters.simulated.trainjob import TrainJob
+from adapters.simulated.truth import BegunBy, Execution
+from projections.evolve import empty, evolve
+from projections.record import Record
+from streams.messages.events import Entry, Envelope
+from streams.messages.reasons import Reason
+from streams.messages.values import Disposition, ObjectRef, Phase
+from tests.simulator.chronicle import Chronicle
+from tests.simulator.flight import AppendFlight, CallFlight, Flight
+from tests.simulator.laws.every import LAWS
+from tests.simulator.laws.law import Law
+from tests.simulator.ledger import JOB, TENANT
+
+if TYPE_CHECKING:
+    from tests.simulator.process import Task
+    from tests.simulator.world import World
+
+EXCUSED = (Disposition.GONE, Disposition.IGNORE)
+
+
+def those(laws: list[Law], method: str) -> list[Law]:
+    """The laws that say something at this moment."""
+    return [law for law in laws if getattr(type(law), method) is not getattr(Law, method)]
+
+
+class Watch:
+    """`record` is what the system itself would claim now: the real fold of the whole history.
+
+    `wild` holds, by object, the step at which a person or the scheduler last brought it to life.
+    """
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.record: Record = empty(TENANT, JOB)
+        self.chronicle = Chronicle()
+        self.reasons: set[Reason] = set()
+        self.find_steps: dict[datetime, int] = {}
+        self.wild: dict[ObjectRef, int] = {}
+        self.ended_once: set[ObjectRef] = set()
+        self.changed = False
+        self._folded = 0
+        self._seen = (0, 0, 0)
+        laws = [law(self) for law in LAWS]
+        self.laws = laws
+        self._before, self._after = those(laws, "before"), those(laws, "after")
+        self._sent, self._landed = those(laws, "sent"), those(laws, "landed")
+        self._answered, self._finished = those(laws, "answered"), those(laws, "finished")
+        self._look = those(laws, "look")
+
+    # what happens
+
+    def stored(self, life: int) -> None:
+        """The ledger holds more than was read of it."""
+        entries = self.world.ledger.entries
+        while self._folded < len(entries):
+            entry = entries[self._folded]
+            self._folded += 1
+            content = entry.content
+            if isinstance(content, Envelope):
+                if content.reason is not None:
+                    self.reasons.add(content.reason)
+                for law in self._before:
+                    law.before(content, content.event)
+            self.chronicle.add(entry, life)
+            self.record = evolve(self.record, entry)
+            for law in self._after:
+                law.after(entry)
+            self.changed = True
+
+    def restored(self) -> None:
+        self.record = empty(TENANT, JOB)
+        self.chronicle = Chronicle(self.chronicle.intents)
+        self._folded = 0
+        for entry in self.world.ledger.entries:
+            self._folded += 1
+            self.chronicle.add(entry, 0)
+            self.record = evolve(self.record, entry)
+        for law in self.laws:
+            law.restored()
+
+    def sent(self, flight: CallFlight) -> None:
+        for law in self._sent:
+            law.sent(flight)
+
+    def landed(self, flight: CallFlight) -> None:
+        if flight.request.verb == "find":
+            self.find_steps.setdefault(flight.answer.as_of, self.world.steps)
+        elif flight.request.writes:
+            self.changed = True
+            for law in self._landed:
+                law.landed(flight)
+
+    def answered(self, task: Task, flight: Flight) -> None:
+        if isinstance(flight, AppendFlight) and flight.error is None:
+            intent = self.chronicle.intents.get(flight.envelope.id)
+            if intent is not None:
+                intent.confirmed = True
+        for law in self._answered:
+            law.answered(task, flight)
+
+    def finished(self, task: Task) -> None:
+        for law in self._finished:
+            law.finished(task)
+
+    def look(self) -> None:
+        """Called after every step; the laws look when the history or the truth changed."""
+        truth = self.world.cluster.truth
+        seen = (truth.version, self.world.ledger.version, self.world.cluster.changes)
+        if seen == self._seen and not self.changed:
+            return
+        self._seen = seen
+        self.changed = False
+        self._note()
+        for law in self._look:
+            law.look()
+
+    def at_the_end(self) -> None:
+        for law in self.laws:
+            law.at_the_end()
+
+    def _note(self) -> None:
+        for job in self.world.cluster.jobs:
+            if job.ref in self.ended_once:
+                continue
+            ended = job.state in (JobState.COMPLETING, JobState.ENDED) if isinstance(job, SlurmJob) else _over(job)
+            if ended:
+                self.ended_once.add(job.ref)
+
+    # what is true
+
+    def found_at(self, as_of: datetime) -> int:
+        """The step of the Find that told this time."""
+        return self.find_steps.get(as_of, self.world.steps)
+
+    def alive(self, since: int) -> list[SlurmJob | TrainJob]:
+        """Objects of the job that are not ended, by no hand but ours after the step `since`, and were not hidden."""
+        found: list[SlurmJob | TrainJob] = []
+        for job in self.world.cluster.jobs:
+            if job.phase is Phase.ENDED or getattr(job, "purged", False) or getattr(job, "gone", False):
+                continue
+            if self.wild.get(job.ref, -1) >= since or self.chronicle.disposed.get(job.ref) in EXCUSED:
+                continue
+            if job.hidden and job.ref not in self.record.objects:
+                continue
+            if self.world.shown_at.get(job.ref, -1) >= since and job.ref not in self.record.objects:
+                continue
+            found.append(job)
+        return found
+
+    def living(self) -> list[Execution]:
+        """Executions that a call of ours began and whose processes live, but for those a person vouched for."""
+        living = self.world.cluster.truth.living
+        if not living:
+            return []
+        return [
+            execution
+            for execution in living
+            if execution.lift.by is BegunBy.CALL
+            and (execution.object, execution.run) not in self.chronicle.attested
+            and self.chronicle.disposed.get(execution.object) not in EXCUSED
+        ]
+
+
+def _over(job: TrainJob) -> bool:
+    return job.ended is not None or job.stopped or job.deleting or job.gone
