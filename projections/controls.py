@@ -27,6 +27,14 @@ class Control(Value, frozen=True, kw_only=True):
     note: str = ""
     number: int = 0
 
+    def keeps(self, now: datetime) -> str | None:
+        """Why a retry waits for this control now: `retries-stopped`, `observed` or `brake`; None if it may go."""
+        if not self.retries:
+            return "retries-stopped"
+        if self.observe:
+            return "observed"
+        return "brake" if self.brake_until_at is not None and now < self.brake_until_at else None
+
 
 class Controls(Value, frozen=True, kw_only=True):
     revision: int = 0
@@ -40,14 +48,7 @@ class Controls(Value, frozen=True, kw_only=True):
 
     def retries_wait(self, cluster: str, now: datetime) -> str | None:
         """Why a retry on this cluster waits now, or None if it may go."""
-        for control in (self.standing(None), self.standing(cluster)):
-            if not control.retries:
-                return "retries-stopped"
-            if control.observe:
-                return "observed"
-            if control.brake_until_at is not None and now < control.brake_until_at:
-                return "brake"
-        return None
+        return self.standing(None).keeps(now) or self.standing(cluster).keeps(now)
 
 
 def fold_controls(controls: Controls, entries: Iterable[Entry]) -> Controls:

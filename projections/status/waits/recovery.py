@@ -1,0 +1,128 @@
+"""Waits between an end and what follows it: the cause, the plan, a brake, a pause, a requeue."""
+
+from __future__ import annotations
+
+from projections.record import ObjectRecord, RequeueIntent, RunRecord
+from projections.status import words
+from projections.status.picture import Picture
+from projections.status.view import Can, Nature
+from projections.status.waits.launch import PASS
+from projections.status.waits.waiting import PATIENCE, Waiting
+
+RETRIES = {
+    "brake": "the brake on retries to be lifted",
+    "retries-stopped": "retries to be allowed again",
+    "observed": "someone to act: dispatch only observes here",
+}
+
+
+def recovering(picture: Picture) -> list[Waiting]:
+    """What an end of the newest submission waits for, until its answer is committed and carried out."""
+    intent = picture.record.pending_requeue()
+    if intent is not None:
+        return [_requeue(picture, intent)]
+    end = open_end(picture)
+    if end is None:
+        return []
+    held, run = end
+    if held is not None and run is not None and run.cause is not None and not run.cause.final:
+        return [_accounting(held, run)]
+    kept = retries_wait(picture)
+    if kept is not None:
+        return [_kept(picture, held, run, kept)]
+    return [_answer(picture, held, run)]
+
+
+def open_end(picture: Picture) -> tuple[ObjectRecord | None, RunRecord | None] | None:
+    """The newest submission's end that nothing has answered yet: its object and run, both None if it never had any."""
+    record = picture.record
+    newest, held = record.newest, record.canonical()
+    if record.over or newest is None or record.in_force or record.pending_requeue() is not None:
+        return None
+    if held is None:
+        return (None, None) if record.closed(newest) else None
+    if not held.accounted or held.ignored:
+        return None
+    return held, held.run_record(held.run)
+
+
+def retries_wait(picture: Picture) -> str | None:
+    """Why the retry of an open end waits: `brake`, `retries-stopped` or `observed`."""
+    if open_end(picture) is None:
+        return None
+    return picture.around.controls.retries_wait(picture.cluster, picture.now)
+
+
+def _ended(held: ObjectRecord | None, run: RunRecord | None) -> str:
+    if held is None:
+        return "the newest submission came to nothing (launch-failed)"
+    cause = run.cause if run is not None and run.cause is not None else held.cause
+    return f"{words.execution(held, held.run)} ended by {words.cause_text(cause)}"
+
+
+def _accounting(held: ObjectRecord, run: RunRecord) -> Waiting:
+    return Waiting(
+        what=f"accounting to say how {words.execution(held, run.run)} ended",
+        since=run.ended_at,
+        because=(f"so far: {words.cause_text(run.cause)}",),
+        ends=("accounting answers", "a minute passes: then what is known decides"),
+    )
+
+
+def _kept(picture: Picture, held: ObjectRecord | None, run: RunRecord | None, why: str) -> Waiting:
+    cluster = picture.cluster
+    standing = [picture.around.controls.standing(c) for c in (None, cluster)]
+    control = next(c for c in standing if c.keeps(picture.now) == why)
+    ends = ["someone allows retries"]
+    facts = [_ended(held, run)]
+    if control.brake_until_at is not None and why == "brake":
+        ends.append(f"at {words.stamp(control.brake_until_at)}, if no new one comes")
+        facts.append(control.brake_cause or "many jobs ended at once")
+    else:
+        note = f': "{control.note}"' if control.note else ""
+        facts.append(f"set by {control.set_by or 'someone'}{note}")
+    allow = Can(
+        command=f'dispatch retries allow --cluster {cluster} --reason "…"',
+        effect="retries of every job on it go on",
+        risk="they may all end again" if why == "brake" else "",
+    )
+    return Waiting(
+        what=RETRIES[why],
+        nature=Nature.BY_ITSELF if why == "brake" else Nature.NEEDS_A_PERSON,
+        since=control.set_at or (run.ended_at if run else None),
+        because=tuple(facts),
+        ends=tuple(ends),
+        can=(allow,),
+    )
+
+
+def _answer(picture: Picture, held: ObjectRecord | None, run: RunRecord | None) -> Waiting:
+    since = run.ended_at if run is not None else None
+    newest = picture.record.newest
+    return Waiting(
+        what="what follows the end, by the recovery plan",
+        since=since or (newest.at if newest else None),
+        because=(_ended(held, run),),
+        ends=(PASS,),
+        patience=PATIENCE,
+        momentary=True,
+    )
+
+
+def _requeue(picture: Picture, intent: RequeueIntent) -> Waiting:
+    name = picture.called(intent.object)
+    fact = f"rule {intent.rule} requeues run {intent.run} of {name}"
+    if intent.call is None and picture.now < intent.not_before_at:
+        until = words.stamp(intent.not_before_at)
+        return Waiting(
+            what=f"the pause before {name} is requeued", since=intent.at, because=(fact,), ends=(f"at {until}",)
+        )
+    call = picture.record.calls.get(intent.call) if intent.call is not None else None
+    said = f"the requeue was sent {words.stamp(call.at)}" if call is not None else "the requeue is yet to be sent"
+    return Waiting(
+        what=f"{name} to be back at its gate",
+        since=call.at if call is not None else max(intent.at, intent.not_before_at),
+        because=(fact, said),
+        ends=("a Find shows it at its gate",),
+        patience=PATIENCE,
+    )
