@@ -15,12 +15,11 @@ from datetime import UTC, datetime, timedelta
 
 import nats.errors
 from nats.aio.msg import Msg
-from nats.aio.subscription import Subscription
 
 from streams.errors import BusUnreachableError, NotPermittedError, RegressionError, StreamError, WrongStreamError
 from streams.jetstream.layout import NANOSECONDS
 from streams.jetstream.read import pages
-from streams.jetstream.wire import ApiError, NoAnswerError, Wire, status_of
+from streams.jetstream.wire import ApiError, NoAnswerError, Wire, status_of, unsubscribe
 from streams.ports import Caught, Stored
 
 HEARTBEAT_S = 1.0
@@ -132,7 +131,7 @@ class Follower:
                 if waiting == 0:
                     yield Caught(revision=stored.revision)
         finally:
-            await _forget(subscription)
+            await unsubscribe(subscription)
 
     async def _next(self, arrived: asyncio.Queue[Msg]) -> Msg | None:
         """The next message, or None when two heartbeats are missing or the connection is."""
@@ -182,14 +181,6 @@ class Follower:
         except ApiError as error:
             raise NoAnswerError(str(error)) from error
         return int(made["num_pending"])
-
-
-async def _forget(subscription: Subscription) -> None:
-    """Stop listening; on the server the consumer goes by itself, since nobody does."""
-    try:
-        await subscription.unsubscribe()
-    except (nats.errors.Error, OSError):
-        return
 
 
 def _delivered(message: Msg) -> tuple[Stored, int, int]:

@@ -167,6 +167,8 @@ def _check_layout(layout: Layout) -> None:
         raise SettingsError((f"shards is {layout.shards}, must be 1 to {SHARDS_MAX}",))
     if layout.replicas not in {1, 3, 5}:
         raise SettingsError((f"replicas is {layout.replicas}, must be 3 or 5 (1 for a single machine)",))
+    if not subjects.is_token(layout.installation):
+        raise SettingsError((f"installation {layout.installation[:80]!r} must be a name",))
     if not 0.1 <= layout.lease_s <= 3600:
         raise SettingsError((f"lease is {layout.lease_s:g}s, must be 0.1s to 3600s",))
 

@@ -17,13 +17,14 @@ import json
 import re
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 import nats
 import nats.errors
 from nats.aio.client import Client
 from nats.aio.msg import Msg
+from nats.aio.subscription import Subscription
 
 from streams.errors import BusUnreachableError, NotPermittedError, StreamError
 from streams.jetstream.settings import BusSettings, credentials, without_secrets
@@ -58,6 +59,9 @@ class Replies:
 
     def put(self, arrived: Msg | StreamError) -> None:
         self._arrived.put_nowait(arrived)
+
+    async def arrive(self, message: Msg) -> None:
+        self.put(message)
 
     async def next(self, within_s: float) -> Msg:
         """The next answer. Raises NoAnswerError, NotPermittedError, or BusUnreachableError if nobody listens."""
@@ -131,27 +135,20 @@ class Wire:
             del self._open[token]
 
     @asynccontextmanager
-    async def own_replies(self) -> AsyncIterator[Replies]:
-        """Replies on a subscription of their own: a pulled message bears its stream's subject, not our inbox, so only
-        the subscription tells whose it is. Raises as told at the top of this file."""
-        token = str(next(self._tokens))
-        replies = Replies(self.client.new_inbox())
-
-        async def arrived(message: Msg) -> None:
-            replies.put(message)
-
-        try:
-            subscription = await self.client.subscribe(replies.inbox, cb=arrived)
-        except (*_NOT_SENT, *_LOST) as error:
-            raise BusUnreachableError(f"not connected: {self._last_error}") from error
-        self._open[token] = replies
-        try:
-            yield replies
-        finally:
-            del self._open[token]
-            if not self.client.is_closed:
-                with suppress(*_NOT_SENT, *_LOST):
-                    await subscription.unsubscribe()
+    async def deliveries(self) -> AsyncIterator[Replies]:
+        """As `replies`, on a subscription of their own: a pulled message bears its stream's subject, not our inbox."""
+        async with self.replies() as replies:
+            replies.inbox = self.client.new_inbox()
+            try:
+                subscription = await self.client.subscribe(
+                    replies.inbox, cb=replies.arrive, pending_msgs_limit=0, pending_bytes_limit=0
+                )
+            except (nats.errors.Error, OSError) as error:
+                raise BusUnreachableError(f"not connected: {self._last_error}") from error
+            try:
+                yield replies
+            finally:
+                await unsubscribe(subscription)
 
     async def send(self, subject: str, data: bytes, *, replies: Replies, headers: dict[str, str] | None = None) -> None:
         """Send one message whose answers come to `replies`. Raises as told at the top of this file."""
@@ -226,6 +223,14 @@ class Wire:
         if "authorization" in said.lower() or "authentication" in said.lower():
             return NotPermittedError("the bus refuses these credentials")
         return BusUnreachableError(f"no connection to {without_secrets(', '.join(self.settings.urls))}: {said}")
+
+
+async def unsubscribe(subscription: Subscription) -> None:
+    """Stop listening, if there is a connection to say so on."""
+    try:
+        await subscription.unsubscribe()
+    except (nats.errors.Error, OSError):
+        return
 
 
 def status_of(message: Msg) -> str:
