@@ -16,7 +16,6 @@ import structlog
 
 from adapters.local.adapter import LocalAdapter
 from adapters.port import Adapter
-from adapters.remote.client import RemoteAdapter
 from dispatch import identity, packages
 from dispatch.replica.clusters import Clusters
 from dispatch.replica.replica import Replica
@@ -134,18 +133,20 @@ def _clusters(bus: JetStreamBus, options: SuperviseOptions) -> Clusters:
         given[adapter.settings.cluster] = adapter
 
     def remote(cluster: str) -> Adapter:
+        from adapters.remote.client import RemoteAdapter
+
         return RemoteAdapter(bus.wire.client, cluster)
 
     return Clusters(given, remote, only=options.clusters)
 
 
-def main(arguments: list[str]) -> int:
+def main() -> int:
     """`python -m dispatch.supervise FILE`: options as JSON in a file. Exit codes as the command line's."""
     packages.check_packages()
-    options = msgspec.json.decode(Path(arguments[0]).read_bytes(), type=SuperviseOptions)
+    options = msgspec.json.decode(Path(sys.argv[1]).read_bytes(), type=SuperviseOptions)
     configure_logs(options)
     return asyncio.run(supervise(options))
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

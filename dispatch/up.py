@@ -22,8 +22,9 @@ from typing import IO
 import msgspec
 
 from adapters.local.adapter import LocalAdapter
+from dispatch import packages
 from dispatch.setup import new_installation, set_up
-from dispatch.supervise import SuperviseOptions
+from dispatch.supervise import UNSAFE, SuperviseOptions
 from streams.jetstream.check import Profile, check
 from streams.jetstream.connect import JetStreamBus, connect
 from streams.jetstream.layout import Layout
@@ -33,6 +34,8 @@ from streams.jetstream.settings import BusSettings
 SHARDS = 8
 LEASE_S = 5.0
 RESTART_AFTER_S = 0.5
+QUICK_DEATH_S = 5.0
+QUICK_DEATHS_MAX = 3
 READY_WITHIN_S = 30.0
 DRAIN_S = 20.0
 
@@ -131,14 +134,16 @@ class Up:
     async def _live(self, bus: JetStreamBus, keepers: list[asyncio.Task[None]]) -> None:
         """Wait for every supervisor's first heartbeat."""
         wanted = {f"sv-{number}" for number in range(1, self.options.supervisors + 1)}
-        async with asyncio.timeout(READY_WITHIN_S):
-            while not wanted <= set(await bus.buckets.replicas()):
-                for keeper in keepers:
-                    if keeper.done():
-                        await keeper
-                if self._stopping.is_set():
-                    return
-                await asyncio.sleep(0.05)
+        until = asyncio.get_running_loop().time() + READY_WITHIN_S
+        while not wanted <= set(await bus.buckets.replicas()):
+            for keeper in keepers:
+                if keeper.done():
+                    await keeper
+            if self._stopping.is_set():
+                return
+            if asyncio.get_running_loop().time() > until:
+                raise UpError(f"no supervisor came up within {READY_WITHIN_S:.0f}s: see {self.directory}/sv-1.log")
+            await asyncio.sleep(0.05)
 
     def _tell_where(self, server: OwnServer) -> None:
         """Where commands typed in this directory find the bus."""
@@ -171,27 +176,33 @@ class Up:
         path = self.directory / f"{name}.json"
         path.write_bytes(msgspec.json.encode(options))
         log_path = self.directory / f"{name}.log"
+        quick_deaths = 0
         while True:
-            with log_path.open("ab") as log:
-                process = await asyncio.create_subprocess_exec(
-                    sys.executable,
-                    "-m",
-                    "dispatch.supervise",
-                    str(path),
-                    stdout=log,
-                    stderr=log,
-                    start_new_session=True,
-                )
+            began_at = asyncio.get_running_loop().time()
+            process = await _spawn(path, log_path)
             self.pids[name] = process.pid
             try:
                 code = await process.wait()
             except asyncio.CancelledError:
                 await _drain(process)
                 raise
-            if code in (2, 5, 6) and not self._stopping.is_set():
+            quick = asyncio.get_running_loop().time() - began_at < QUICK_DEATH_S
+            quick_deaths = quick_deaths + 1 if quick and code > 0 else 0
+            if code == UNSAFE or quick_deaths >= QUICK_DEATHS_MAX:
                 raise UpError(f"{name} will not run (exit {code}): see {log_path}")
             self._say(f"{name} died (exit {code}); started again")
             await asyncio.sleep(RESTART_AFTER_S)
+
+
+async def _spawn(options: Path, log_path: Path) -> asyncio.subprocess.Process:
+    """One supervisor with the packages that this process runs, wherever it was started; not in our foreground
+    group, so that Ctrl-C leaves the order of stopping to us."""
+    root = str(Path(packages.__file__).resolve().parent.parent)
+    begin = "import sys; sys.path.insert(0, sys.argv.pop(1)); from dispatch.supervise import main; sys.exit(main())"
+    with log_path.open("ab") as log:
+        return await asyncio.create_subprocess_exec(
+            sys.executable, "-P", "-c", begin, root, str(options), stdout=log, stderr=log, start_new_session=True
+        )
 
 
 async def _drain(process: asyncio.subprocess.Process) -> None:
