@@ -9,6 +9,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import NamedTuple
 
+from projections.objects import ALIVE, ObjectRecord, RunRecord
 from streams.messages.events import JobSubmitted
 from streams.messages.plan import RecoveryPlan
 from streams.messages.reasons import Reason
@@ -16,25 +17,19 @@ from streams.messages.spec import JobSpec
 from streams.messages.values import (
     AttemptRef,
     Cause,
-    CessationAnswer,
-    CessationBasis,
-    Disposition,
     HoldKind,
-    HoldSeen,
-    NodeState,
     ObjectRef,
     Outcome,
-    Phase,
     ReplyOutcome,
-    StopBasis,
     Tag,
     Value,
     Verb,
 )
 
+__all__ = ["ALIVE", "ObjectRecord", "RunRecord"]
+
 CLOSED = (ReplyOutcome.DONE, ReplyOutcome.REFUSED)
 OPENING = (Verb.OPEN, Verb.ADMIT, Verb.RELEASE)
-ALIVE = (Phase.GATED, Phase.QUEUED, Phase.RUNNING, Phase.ENDING, Phase.UNCLEAR)
 
 
 class Accepted(NamedTuple):
@@ -102,90 +97,6 @@ class SubmissionRecord(Value, frozen=True, kw_only=True):
         return bool(counted) and all(a.refused or a.given_up for a in counted)
 
 
-class RunRecord(Value, frozen=True, kw_only=True):
-    """One execution of one object. `begun`: processes may exist or have existed."""
-
-    run: int
-    begun: bool = False
-    authorized: bool = False
-    opened_at: datetime | None = None
-    open_as_of: datetime | None = None
-    started_as_of: datetime | None = None
-    started_at: datetime | None = None
-    ended: bool = False
-    ended_as_of: datetime | None = None
-    ended_at: datetime | None = None
-    cause: Cause | None = None
-    nodes: tuple[str, ...] = ()
-    answer: CessationAnswer | None = None
-    basis: CessationBasis | None = None
-    node_states: tuple[NodeState, ...] = ()
-    attested: tuple[str, ...] = ()
-    attested_by: str | None = None
-    proven: bool = False
-
-
-class ObjectRecord(Value, frozen=True, kw_only=True):
-    """One object, as last seen. `as_of` None: known from a Start's reply alone, never seen.
-
-    `ended`: the last Find that showed it showed it ended, and every requeue of it was over before that Find
-    began, so no call of ours can bring it back. `submission` None: foreign, no attempt of ours made it.
-    """
-
-    ref: ObjectRef
-    tag: Tag | None = None
-    submission: int | None = None
-    attempt: int | None = None
-    phase: Phase = Phase.UNCLEAR
-    hold: HoldSeen = HoldSeen.NONE
-    run: int = 0
-    cause: Cause | None = None
-    end_final: bool = False
-    ranks_done: int = 0
-    nodes: tuple[str, ...] = ()
-    as_of: datetime | None = None
-    seen_revision: int = 0
-    read_revision: int = 0
-    first_revision: int = 0
-    since: datetime | None = None
-    runs: tuple[RunRecord, ...] = ()
-    ended: bool = False
-    missing: bool = False
-    missing_at: datetime | None = None
-    retired: bool = False
-    disposition: Disposition | None = None
-    verified: StopBasis | None = None
-    alive_again: bool = False
-    stops: int = 0
-
-    def run_record(self, run: int) -> RunRecord | None:
-        return next((r for r in self.runs if r.run == run), None)
-
-    @property
-    def foreign(self) -> bool:
-        return self.submission is None
-
-    @property
-    def ignored(self) -> bool:
-        return self.disposition is Disposition.IGNORE
-
-    @property
-    def disposed_gone(self) -> bool:
-        return self.disposition is Disposition.GONE
-
-    @property
-    def unproven(self) -> tuple[RunRecord, ...]:
-        """Begun runs whose processes are not proven gone, nor disposed of by a person."""
-        if self.disposed_gone:
-            return ()
-        return tuple(r for r in self.runs if r.begun and not r.proven)
-
-    @property
-    def accounted(self) -> bool:
-        """What recorded evidence says where the latest Find does not show it (L9)."""
-        return self.ended or self.verified is not None or self.disposed_gone or self.ignored
-
-
 class CallRecord(Value, frozen=True, kw_only=True):
     """One committed call. Closed ones collapse: only the newest of a verb and object is kept."""
 
@@ -226,8 +137,9 @@ class CallRecord(Value, frozen=True, kw_only=True):
 
 
 class HoldRecord(Value, frozen=True, kw_only=True):
-    """One hold instance. `placed` and `released` are said only by a Find begun after every call that could
-    change it was over.
+    """One hold instance.
+
+    `placed` and `released` are said only by a Find begun after every call that could change it was over.
     """
 
     instance: str
@@ -393,11 +305,14 @@ class Record(Value, frozen=True, kw_only=True):
         return tuple(c for c in self.calls.values() if c.object == ref and c.verb in verbs)
 
     def opened(self, ref: ObjectRef) -> bool:
-        """Whether an Open of the object was committed since its last requeue not refused."""
-        opens = max((c.revision for c in self.calls_on(ref, Verb.OPEN, Verb.ADMIT)), default=0)
-        back = max(
-            (c.revision for c in self.calls_on(ref, Verb.REQUEUE) if c.reply is not ReplyOutcome.REFUSED), default=0
-        )
+        """Whether an Open of the object was committed since its last requeue, refused ones of either apart."""
+
+        def newest(*verbs: Verb) -> int:
+            return max(
+                (c.revision for c in self.calls_on(ref, *verbs) if c.reply is not ReplyOutcome.REFUSED), default=0
+            )
+
+        opens, back = newest(Verb.OPEN, Verb.ADMIT), newest(Verb.REQUEUE)
         return opens > back
 
     def pending_requeue(self) -> RequeueIntent | None:
