@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from dispatch.situation import Situation
 
 SOON = timedelta(milliseconds=100)
+WATCHED_STRETCH = 10  # where changes are told, looking without being told is only a safety net (R15)
 
 
 def due_at(situation: Situation) -> datetime | None:
@@ -17,7 +18,8 @@ def due_at(situation: Situation) -> datetime | None:
     record = situation.record
     if record.settled:
         return None
-    poll = situation.now + timedelta(seconds=situation.capabilities.find_every_s)
+    able = situation.capabilities
+    poll = situation.now + timedelta(seconds=able.find_every_s * (WATCHED_STRETCH if able.watch else 1))
     times = [poll, *_own_times(situation), *(_here(situation, t) for t in _host_times(situation))]
     return max(min(times), situation.now + SOON)
 

@@ -49,6 +49,8 @@ from streams.messages.values import CessationAnswer, CessationBasis, Found, Node
 CAPABILITIES = Capabilities(
     kind="local",
     call_bound_s=5.0,
+    start_deadline_s=10.0,  # a call takes milliseconds here: a supervisor that died with one is not waited for long
+    call_deadline_s=10.0,
     find_every_s=0.5,
     first_run=0,
     gate_is_hold=False,
