@@ -15,7 +15,17 @@ from projections.record import ObjectRecord, Record, RunRecord
 from projections.sightings import Look
 from streams.messages.calls import Capabilities, Cessation
 from streams.messages.events import CessationSeen, ObjectsSeen, SeenEvent
-from streams.messages.values import CessationAnswer, CessationBasis, Found, ObjectRef, Sighting
+from streams.messages.values import (
+    CessationAnswer,
+    CessationBasis,
+    Found,
+    ObjectRef,
+    Phase,
+    Sighting,
+    Verb,
+)
+
+ON = (Phase.QUEUED, Phase.RUNNING, Phase.ENDING, Phase.UNCLEAR)
 
 Builder = Callable[[Record], SeenEvent | None]
 
@@ -58,16 +68,29 @@ def _is_news(record: Record, seen: Sighting, look: Look) -> bool:
     return held.as_of is None or same_look != held
 
 
-def runs_to_prove(record: Record, found: Found) -> tuple[tuple[ObjectRef, int], ...]:
-    """Runs whose processes still have to be proven gone: ended ones, and those of objects not shown."""
-    shown = {s.object for s in found.sightings}
+def runs_to_prove(record: Record, found: Found, read_revision: int) -> tuple[tuple[ObjectRef, int], ...]:
+    """Runs whose processes still have to be proven gone: those that are over, and those of objects not shown.
+
+    An ended object's every run is over, also one that it was opened for and never began. A run that this Find shows
+    on is not asked about, nor one of an absent object that a call on its way may still begin.
+    """
+    shown = {s.object: s for s in found.sightings}
+    look = Look(found.as_of, read_revision, record.revision, found.as_of)
     return tuple(
         (held.ref, run.run)
         for held in record.objects.values()
         if not held.ignored
         for run in held.unproven
-        if run.ended or (held.ref not in shown and held.missing)
+        if _to_prove(record, held, run, shown.get(held.ref), look)
     )
+
+
+def _to_prove(record: Record, held: ObjectRecord, run: RunRecord, seen: Sighting | None, look: Look) -> bool:
+    over = run.ended or held.ended
+    if seen is not None:
+        return over and not (seen.run == run.run and seen.phase in ON)
+    calls = record.calls_on(held.ref, Verb.OPEN, Verb.ADMIT, Verb.RELEASE)
+    return over or (held.missing and all(c.over_before(look.as_of, look.read_revision) for c in calls))
 
 
 def cessation_seen(
@@ -90,9 +113,13 @@ def _presumed(run: RunRecord, word: Cessation, capabilities: Capabilities) -> bo
     after = capabilities.presume_after_s
     if after is None or run.ended_as_of is None:
         return False
-    return word.as_of - run.ended_as_of >= timedelta(seconds=after)
+    return word.as_of - (run.again_as_of or run.ended_as_of) >= timedelta(seconds=after)
 
 
-def presumed_gone(found: Found) -> Cessation:
-    """The word of a cluster that cannot tell: presumed gone once the end was seen (`docs/limits.md`)."""
+def presumed_gone(record: Record, ref: ObjectRef, run: int, found: Found) -> Cessation | None:
+    """The word of a cluster that cannot tell: presumed gone once the end was seen; of what is absent, none (L9)."""
+    held = record.objects.get(ref)
+    known = held.run_record(run) if held else None
+    if held is None or known is None or not (known.ended or held.ended):
+        return None
     return Cessation(answer=CessationAnswer.CEASED, basis=CessationBasis.PRESUMED, as_of=found.as_of)

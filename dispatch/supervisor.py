@@ -23,7 +23,7 @@ from projections.evolve import empty, fold
 from projections.record import Record
 from streams.errors import ConflictError, RegressionError
 from streams.messages.calls import Capabilities, Cessation, JobName
-from streams.messages.events import AttemptCommitted, CallCommitted, JobSettled
+from streams.messages.events import AttemptCommitted, CallCommitted, CessationSeen, JobSettled
 from streams.messages.reasons import Reason
 from streams.messages.values import Found, ObjectRef, Verb
 
@@ -89,7 +89,7 @@ async def _pass(hands: Hands, record: Record, controls: Controls) -> Pass:
     record, moved = await witness(
         hands, record, lambda now: evidence.objects_seen(now, found, read_revision, hands.clock())
     )
-    record, also_moved = await _prove(hands, adapter, record, _Look(name, found, able))
+    record, also_moved = await _prove(hands, adapter, record, _Look(name, found, able, read_revision))
     if moved or also_moved:
         return Pass(Result.MOVED, record, found, able, due_at=hands.clock())
     why = regression.regressed(record, found, hands.installation)
@@ -113,6 +113,7 @@ class _Look(NamedTuple):
     name: JobName
     found: Found
     able: Capabilities
+    read_revision: int
 
 
 async def _settle_unknown(hands: Hands, record: Record) -> Pass:
@@ -127,22 +128,30 @@ async def _settle_unknown(hands: Hands, record: Record) -> Pass:
 async def _prove(hands: Hands, adapter: Adapter, record: Record, look: _Look) -> tuple[Record, bool]:
     """Ask for word on the processes of runs that are over, and append it where it is news."""
     moved = False
-    for ref, run in evidence.runs_to_prove(record, look.found):
+    for ref, run in evidence.runs_to_prove(record, look.found, look.read_revision):
+        word: Cessation | None
         if not look.able.cessation or not isinstance(adapter, ProvesCessation):
-            word = evidence.presumed_gone(look.found)
+            word = evidence.presumed_gone(record, ref, run, look.found)
         else:
             try:
                 word = await adapter.ceased(look.name, ref, run)
             except UnreachableError:
                 continue
-        build = _cessation(ref, run, word, look.able)
-        record, also = await witness(hands, record, build)
-        moved = moved or also
+        if word is not None:
+            record, also = await witness(hands, record, _cessation(ref, run, word, look))
+            moved = moved or also
     return record, moved
 
 
-def _cessation(ref: ObjectRef, run: int, word: Cessation, able: Capabilities) -> evidence.Builder:
-    return lambda now: evidence.cessation_seen(now, ref, run, word, able)
+def _cessation(ref: ObjectRef, run: int, word: Cessation, look: _Look) -> evidence.Builder:
+    """Built again on a conflict: a run that may begin after all is no longer one to be proven gone."""
+
+    def build(now: Record) -> CessationSeen | None:
+        if (ref, run) not in evidence.runs_to_prove(now, look.found, look.read_revision):
+            return None
+        return evidence.cessation_seen(now, ref, run, word, look.able)
+
+    return build
 
 
 async def _regressed(hands: Hands, record: Record, found: Found, able: Capabilities, why: str) -> Pass:

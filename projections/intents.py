@@ -84,7 +84,7 @@ def _count_stop(cancel: CancelRecord, call: int) -> CancelRecord:
 
 
 def _opened(held: ObjectRecord, run: int, envelope: Envelope, event: events.CallCommitted) -> ObjectRecord:
-    known = held.run_record(run) or RunRecord(run=run)
+    known = (held.run_record(run) or RunRecord(run=run)).unspoken
     return put_run(
         held,
         replace(
@@ -211,12 +211,16 @@ def _judge_holds(record: Record, look: Look) -> Record:
         return record
     opened = record.opened(held.ref)
     bit = held.hold is HoldSeen.USER or (held.phase is Phase.GATED and opened)
-    others = len(record.in_force)
-    holds = {name: _judged(h, bit=bit, forced=others > 0) for name, h in record.holds.items()}
+    sent = {name for c in record.calls_on(held.ref, Verb.HOLD) for name in c.instances}
+    forced = bool(record.in_force)
+    holds = {
+        name: _judged(h, bit=bit, released=forced or not bit or name not in sent) for name, h in record.holds.items()
+    }
     return record if holds == record.holds else replace(record, holds=holds)
 
 
-def _judged(hold: HoldRecord, *, bit: bool, forced: bool) -> HoldRecord:
+def _judged(hold: HoldRecord, *, bit: bool, released: bool) -> HoldRecord:
+    """A lifted hold that was never sent to the object leaves nothing on it to be released."""
     if not hold.lifted:
         return replace(hold, placed=bit)
-    return hold if hold.released else replace(hold, released=forced or not bit)
+    return hold if hold.released else replace(hold, released=released)

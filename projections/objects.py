@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from msgspec.structs import replace
+
 from streams.messages.values import (
     Cause,
     CessationAnswer,
@@ -22,7 +24,11 @@ ALIVE = (Phase.GATED, Phase.QUEUED, Phase.RUNNING, Phase.ENDING, Phase.UNCLEAR)
 
 
 class RunRecord(Value, frozen=True, kw_only=True):
-    """One execution of one object. `begun`: processes may exist or have existed."""
+    """One execution of one object. `begun`: processes may exist or have existed.
+
+    `word_as_of`: when the latest word on its processes was given; a look after it that shows the run on takes the
+    word back. `again_as_of`: the Find that showed it alive after its end, under the same number.
+    """
 
     run: int
     begun: bool = False
@@ -42,6 +48,22 @@ class RunRecord(Value, frozen=True, kw_only=True):
     attested: tuple[str, ...] = ()
     attested_by: str | None = None
     proven: bool = False
+    word_as_of: datetime | None = None
+    again_as_of: datetime | None = None
+
+    @property
+    def unspoken(self) -> RunRecord:
+        """The run without what was said of processes: those words cover nothing of the execution that follows."""
+        return replace(
+            self,
+            proven=False,
+            answer=None,
+            basis=None,
+            node_states=(),
+            attested=(),
+            attested_by=None,
+            word_as_of=None,
+        )
 
 
 class ObjectRecord(Value, frozen=True, kw_only=True):

@@ -49,9 +49,8 @@ def _end_cause(known: Cause | None, seen: Cause | None) -> Cause | None:
 def _run_after(run: RunRecord, seen: Sighting, look: Look) -> RunRecord:
     begins = seen.phase in (Phase.RUNNING, Phase.ENDING)
     begun = run.begun or begins or (seen.phase is Phase.ENDED and bool(seen.nodes))
-    if run.ended and seen.phase is Phase.RUNNING:
-        # Alive again under the same number: what was proven of the earlier execution covers nothing of this one.
-        run = replace(run, proven=False, answer=None, basis=None, node_states=(), attested=(), attested_by=None)
+    if run.word_as_of is not None and look.as_of > run.word_as_of and _takes_back(run, seen):
+        run = run.unspoken
     nodes = tuple(sorted({*run.nodes, *seen.nodes})) if seen.nodes else run.nodes
     run = replace(run, begun=begun, nodes=nodes)
     if begins and run.started_as_of is None:
@@ -61,6 +60,13 @@ def _run_after(run: RunRecord, seen: Sighting, look: Look) -> RunRecord:
         ended_as_of = run.ended_as_of or look.as_of
         run = replace(run, ended=True, cause=cause, ended_as_of=ended_as_of, ended_at=run.ended_at or look.at)
     return run
+
+
+def _takes_back(run: RunRecord, seen: Sighting) -> bool:
+    """Whether a look newer than the word on the run's processes shows more of it than that word covered."""
+    if seen.phase is Phase.ENDED:
+        return not run.ended and run.started_as_of is None
+    return seen.phase is not Phase.GATED
 
 
 def _end_earlier(held: ObjectRecord, run: int, look: Look) -> ObjectRecord:
@@ -96,6 +102,8 @@ def see(record: Record, seen: Sighting, look: Look) -> ObjectRecord:
         return put_run(held, run) if seen.phase is Phase.ENDED and held.run_record(seen.run) != run else held
     was_ended = held.run_record(seen.run)
     again = was_ended is not None and was_ended.ended and seen.phase in (Phase.RUNNING, Phase.QUEUED)
+    if again and not (held.alive_again and held.run == seen.run):
+        run = replace(run.unspoken, again_as_of=look.as_of)
     held = _end_earlier(put_run(held, run), seen.run, look)
     changed = held.phase is not seen.phase or held.run != seen.run
     return replace(
@@ -128,9 +136,12 @@ def look_of(event: ObjectsSeen, revision: int, at: datetime) -> Look:
 def cease(held: ObjectRecord, event: CessationSeen) -> ObjectRecord:
     """What is recorded of one run's processes after this word on them.
 
-    An operator's word covers only the nodes named; a run is proven gone when each of its nodes is.
+    An operator's word covers only the nodes named; a run is proven gone when each of its nodes is. A word from before
+    the run was seen alive again is of an earlier execution, and changes nothing.
     """
     run = held.run_record(event.run) or RunRecord(run=event.run, begun=True)
+    if run.again_as_of is not None and event.as_of <= run.again_as_of:
+        return held
     if event.basis is CessationBasis.OPERATOR:
         attested = tuple(sorted({*run.attested, *(n.node for n in event.nodes)}))
         run = replace(run, attested=attested, attested_by=event.attested_by or run.attested_by)
@@ -139,7 +150,7 @@ def cease(held: ObjectRecord, event: CessationSeen) -> ObjectRecord:
             run = replace(run, answer=event.answer, basis=event.basis)
     else:
         run = replace(run, answer=event.answer, basis=event.basis, node_states=event.nodes)
-    return put_run(held, replace(run, proven=run.proven or _gone(run)))
+    return put_run(held, replace(run, proven=run.proven or _gone(run), word_as_of=event.as_of))
 
 
 def waiting_nodes(run: RunRecord) -> tuple[str, ...]:

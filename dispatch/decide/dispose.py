@@ -140,7 +140,7 @@ def attest(record: Record, command: AttestNodeOff, facts: Facts) -> Answered:
             RefusalCode.NODE_NOT_WAITED_FOR,
             f"run {command.run} of {command.object.id} does not wait for {command.node}: see dispatch why",
         )
-    as_of = facts.found.as_of if facts.found else facts.now
+    as_of = facts.found.as_of if facts.found else record.as_of or facts.now
     event = CessationSeen(
         object=held.ref,
         run=command.run,

@@ -125,12 +125,14 @@ def verify(situation: Situation) -> tuple[Step, ...]:
 
 def _verified_by(situation: Situation, held: ObjectRecord) -> StopBasis | None:
     """Absence alone is nothing (L9): it takes a stop answered done before this Find, or no process left."""
-    stopped = calls.last(situation, held.ref, Verb.STOP)
-    if stopped is not None and stopped.done and stopped.revision > held.seen_revision:
+    if any(c.done and c.revision > held.seen_revision for c in situation.record.calls_on(held.ref, Verb.STOP)):
         return StopBasis.STOP_DONE_AND_ABSENT
     begun = [r for r in held.runs if r.begun]
     revivable = not calls.over(situation, held.ref, Verb.OPEN, Verb.ADMIT, Verb.RELEASE, Verb.REQUEUE)
-    if begun and not held.unproven and not revivable:
+    if not begun or held.unproven or revivable:
+        return None
+    # A run that was opened and never seen to start may be waiting where this Find does not look.
+    if begun[-1].started_as_of is not None or begun[-1].ended:
         return StopBasis.PROCESSES_GONE
     return None
 
