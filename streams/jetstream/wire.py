@@ -150,11 +150,14 @@ class Wire:
             finally:
                 await unsubscribe(subscription)
 
-    async def send(self, subject: str, data: bytes, *, replies: Replies, headers: dict[str, str] | None = None) -> None:
-        """Send one message whose answers come to `replies`. Raises as told at the top of this file."""
-        replies.subject = subject
+    async def send(
+        self, subject: str, data: bytes, *, replies: Replies | None, headers: dict[str, str] | None = None
+    ) -> None:
+        """Send one message whose answers, if any are wanted, come to `replies`. Raises as told at the top."""
+        if replies is not None:
+            replies.subject = subject
         try:
-            await self.client.publish(subject, data, reply=replies.inbox, headers=headers)
+            await self.client.publish(subject, data, reply=replies.inbox if replies else "", headers=headers)
         except _NOT_SENT as error:
             raise BusUnreachableError(f"not connected: {self._last_error}") from error
         except _LOST as error:
