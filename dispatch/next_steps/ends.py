@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from dispatch.next_steps import calls
 from dispatch.situation import Situation
 from projections.record import ObjectRecord, RunRecord, SubmissionRecord
-from streams.messages.plan import ANY, NOT_IN_ANY, PlanRule
+from streams.messages.plan import ANY, NOT_IN_ANY, PlanAction, PlanRule, WhenSpent
 from streams.messages.reasons import Reason
 from streams.messages.values import Cause, CauseKind, ObjectRef, Verb
 
@@ -40,7 +40,12 @@ def end_of(situation: Situation) -> End | None:
     held = situation.canonical
     if held is None:
         return _never_made(newest) if situation.record.closed(newest) else None
-    if not situation.ended(held) or held.ignored or _comes_back(situation, held):
+    if held.ignored:
+        return None
+    back = came_back(situation, held)
+    if back is not None:
+        return End(newest.number, back.run, _cause_back(situation, back), held.ref, _ran_for(back))
+    if not situation.ended(held) or _comes_back(situation, held):
         return None
     run = held.run_record(held.run)
     cause = _cause(situation, held, run)
@@ -48,6 +53,28 @@ def end_of(situation: Situation) -> End | None:
         if situation.as_of < run.ended_as_of + ACCOUNTING_WAIT:
             return None
     return End(newest.number, held.run, cause, held.ref, _ran_for(run))
+
+
+def came_back(situation: Situation, held: ObjectRecord) -> RunRecord | None:
+    """The run after which the object stands at its gate again though nobody ordered it, and nothing is decided.
+
+    Kueue suspends what it preempts, Slurm holds what failed to launch: the next run needs the plan's word, and is
+    never admitted where ranks that had finished would be left out (DESIGN 6, Ended once).
+    """
+    seen = situation.shown.get(held.ref)
+    over = [r for r in held.runs if r.begun and r.ended]
+    if seen is None or seen.phase is not Phase.GATED or held.retired or not over:
+        return None
+    return None if over[-1].answered and not seen.ranks_done else over[-1]
+
+
+def _cause_back(situation: Situation, run: RunRecord) -> Cause:
+    """Its cause; where nobody saw one, who alone can have brought the object back."""
+    cause = run.cause or Cause(kind=CauseKind.UNKNOWN)
+    if cause.kind is not CauseKind.UNKNOWN or situation.capabilities.first_run == 0:
+        return cause
+    kind = CauseKind.STOPPED_OUTSIDE if situation.capabilities.gate_is_hold else CauseKind.PREEMPTED
+    return replace(cause, kind=kind, raw={**cause.raw, "seen": "back at its gate"})
 
 
 def _comes_back(situation: Situation, held: ObjectRecord) -> bool:
@@ -87,6 +114,17 @@ def fits(rule: PlanRule, cause: Cause) -> bool:
         return False
     codes = rule.exit_codes
     return not codes or cause.kind is not CauseKind.EXIT_CODE or cause.exit_code in codes
+
+
+def rule_for(situation: Situation, cause: Cause) -> tuple[PlanRule | None, bool]:
+    """The rule that answers this cause, and whether its budget is spent; None if no rule does."""
+    for rule in situation.record.plan.rules:
+        if not fits(rule, cause):
+            continue
+        spent = rule.do in (PlanAction.RESUBMIT, PlanAction.REQUEUE) and not has_budget(situation, rule)
+        if not spent or rule.when_spent is not WhenSpent.NEXT:
+            return rule, spent
+    return None, False
 
 
 def has_budget(situation: Situation, rule: PlanRule) -> bool:

@@ -24,15 +24,10 @@ def recover(situation: Situation) -> tuple[Step, ...]:
     asked = _rule_hold(situation, end)
     if asked is not None:
         return _after_hold(situation, asked, end)
-    for rule in situation.record.plan.rules:
-        if not ends.fits(rule, end.cause):
-            continue
-        if rule.do in (PlanAction.RESUBMIT, PlanAction.REQUEUE) and not ends.has_budget(situation, rule):
-            if rule.when_spent is WhenSpent.NEXT:
-                continue
-            return (_spent(end, rule),)
-        return _by_rule(situation, end, rule)
-    return (_outcome(end, Outcome.FAILED, "none", Reason.GIVE_UP),)
+    rule, spent = ends.rule_for(situation, end.cause)
+    if rule is None:
+        return (_outcome(end, Outcome.FAILED, "none", Reason.GIVE_UP),)
+    return (_spent(end, rule),) if spent else _by_rule(situation, end, rule)
 
 
 def _outcome(end: End, outcome: Outcome, rule: str, reason: Reason) -> Step:
@@ -90,10 +85,17 @@ def _by_rule(situation: Situation, end: End, rule: PlanRule) -> tuple[Step, ...]
 
 
 def _can_requeue(situation: Situation, end: End, rule: PlanRule) -> bool:
-    """In place only where the cluster can, the object is shown, and no requeue of this end was refused."""
+    """In place only where the object is back at its gate or the cluster can bring it there.
+
+    Never where a requeue of this end was refused, nor where ranks that had finished would be left out.
+    """
     held = situation.canonical
     if held is None or held.retired or held.end_final or f"{rule.name}/{end.key}" in situation.record.keys:
         return False
+    if held.ranks_done:
+        return False
+    if ends.came_back(situation, held) is not None:
+        return True
     able = Phase.ENDED in situation.capabilities.requeue_of
     return able and situation.phase(held.ref) is Phase.ENDED
 
@@ -141,11 +143,14 @@ def requeue_call(situation: Situation) -> tuple[Step, ...]:
 
 
 def _requeue_free(situation: Situation, intent: RequeueIntent) -> bool:
-    """No late Open or release may open the gate it lands in, unless calls are fenced by execution."""
+    """No late Open or release may open the gate it lands in, unless calls are fenced by execution.
+
+    A release names no run where it begins none, so it is never fenced.
+    """
     if situation.shown[intent.object].run != intent.run:
         return False
-    if not situation.capabilities.fenced_calls:
-        if not calls.over(situation, intent.object, Verb.OPEN, Verb.ADMIT, Verb.RELEASE):
-            return False
+    opening = (Verb.RELEASE,) if situation.capabilities.fenced_calls else (Verb.OPEN, Verb.ADMIT, Verb.RELEASE)
+    if not calls.over(situation, intent.object, *opening):
+        return False
     earlier = situation.record.calls.get(intent.call) if intent.call is not None else None
     return earlier is None or calls.may_repeat(situation, earlier)
