@@ -27,11 +27,11 @@ def due_at(situation: Situation) -> datetime | None:
 def _own_times(situation: Situation) -> list[datetime]:
     """Waits that this side's clock ends: backoffs and brakes."""
     times = []
-    newest, pending = situation.newest, situation.record.pending_requeue()
+    newest, last = situation.newest, next(reversed(situation.record.requeues), None)
     if newest is not None and newest.not_before_at > situation.now:
         times.append(newest.not_before_at)
-    if pending is not None and pending.not_before_at > situation.now:
-        times.append(pending.not_before_at)
+    if last is not None and last.not_before_at > situation.now:
+        times.append(last.not_before_at)
     cluster = situation.spec.cluster
     for control in (situation.controls.standing(None), situation.controls.standing(cluster)):
         if control.brake_until_at is not None and control.brake_until_at > situation.now:

@@ -182,6 +182,9 @@ def _requeue_authorized(record: Record, revision: int, envelope: Envelope, event
         cause=event.cause,
     )
     record = replace(record, requeues=(*record.requeues, intent))
+    held = record.objects.get(event.object)
+    if held is not None:
+        record = replace(record, objects={**record.objects, held.ref: sightings.answer(held, event.run)})
     return _spend(record, event.rule, event.budget_key)
 
 
@@ -282,12 +285,12 @@ def _disposed(record: Record, event: events.TargetDisposed) -> Record:
 
 
 def _given_up_with(record: Record, ref: ObjectRef, disposition: Disposition) -> Record:
-    """An object that a person called gone before any was chosen takes its attempt with it (closed submission)."""
+    """An object that a person called gone, or to be ignored, before any was chosen takes its attempt with it."""
     held = record.objects[ref] if ref in record.objects else None
     submission = record.submission(held.submission) if held is not None and held.submission is not None else None
     if held is None or submission is None or held.attempt is None or submission.canonical is not None:
         return record
-    if disposition is not Disposition.GONE:
+    if disposition not in (Disposition.GONE, Disposition.IGNORE):
         return record
     return intents.put_attempt(record, AttemptRef(submission=submission.number, attempt=held.attempt), given_up=True)
 

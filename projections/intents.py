@@ -18,7 +18,7 @@ from projections.record import (
     Record,
     RunRecord,
 )
-from projections.sightings import Look, put_run
+from projections.sightings import Look, answer, put_run
 from streams.messages import events
 from streams.messages.events import Envelope
 from streams.messages.values import AttemptRef, HoldSeen, Phase, ReplyOutcome, Verb
@@ -72,6 +72,8 @@ def call_committed(record: Record, revision: int, envelope: Envelope, event: eve
             for r in record.requeues
         )
         record = replace(record, requeues=requeues)
+    elif event.run is not None and event.verb is Verb.HOLD:
+        held = answer(held, event.run)
     elif event.run is not None and event.verb in (Verb.OPEN, Verb.ADMIT, Verb.RELEASE):
         held = _opened(held, event.run, envelope, event)
     return replace(record, objects={**record.objects, held.ref: held})

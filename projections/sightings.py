@@ -17,6 +17,7 @@ from streams.messages.values import (
     CauseKind,
     CessationAnswer,
     CessationBasis,
+    HoldSeen,
     ObjectRef,
     Phase,
     Sighting,
@@ -39,6 +40,12 @@ def put_run(held: ObjectRecord, run: RunRecord) -> ObjectRecord:
     return replace(held, runs=tuple(sorted([*others, run], key=lambda r: r.run)))
 
 
+def answer(held: ObjectRecord, run: int) -> ObjectRecord:
+    """The object with it recorded that it may run again after this run."""
+    known = held.run_record(run)
+    return held if known is None else put_run(held, replace(known, answered=True))
+
+
 def _end_cause(known: Cause | None, seen: Cause | None) -> Cause | None:
     """A cause is refined once, while accounting had not answered; after that it stays."""
     if known is None or (not known.final and seen is not None):
@@ -55,6 +62,9 @@ def _run_after(run: RunRecord, seen: Sighting, look: Look) -> RunRecord:
     run = replace(run, begun=begun, nodes=nodes)
     if begins and run.started_as_of is None:
         run = replace(run, started_as_of=look.as_of, started_at=look.at)
+    if seen.phase is Phase.ENDING and seen.cause is not None and run.cause is None:
+        # It may come back to its gate without ever being shown ended.
+        run = replace(run, cause=replace(seen.cause, final=False))
     if seen.phase is Phase.ENDED:
         cause = _end_cause(run.cause, seen.cause)
         ended_as_of = run.ended_as_of or look.as_of
@@ -69,11 +79,13 @@ def _takes_back(run: RunRecord, seen: Sighting) -> bool:
     return seen.phase is not Phase.GATED
 
 
-def _end_earlier(held: ObjectRecord, run: int, look: Look) -> ObjectRecord:
+def _end_earlier(held: ObjectRecord, seen: Sighting, look: Look) -> ObjectRecord:
     """A higher run number ends every earlier run; their processes are still to be proven gone."""
+    failed = seen.hold is HoldSeen.LAUNCH_FAILED
+    untold = Cause(kind=CauseKind.LAUNCH_FAILED if failed else CauseKind.UNKNOWN)
     for earlier in held.runs:
-        if earlier.run < run and not earlier.ended:
-            cause = earlier.cause or Cause(kind=CauseKind.UNKNOWN)
+        if earlier.run < seen.run and not earlier.ended:
+            cause = replace(earlier.cause or untold, final=True)
             held = put_run(held, replace(earlier, ended=True, cause=cause, ended_as_of=look.as_of, ended_at=look.at))
     return held
 
@@ -97,14 +109,14 @@ def see(record: Record, seen: Sighting, look: Look) -> ObjectRecord:
             first_revision=look.revision,
         )
     run = _run_after(held.run_record(seen.run) or RunRecord(run=seen.run), seen, look)
-    if held.as_of is not None and (look.as_of < held.as_of or seen.run < held.run):
+    if held.as_of is not None and (look.as_of < held.as_of or (seen.run < held.run and held.phase is not Phase.GATED)):
         # An older look: only an end is news.
         return put_run(held, run) if seen.phase is Phase.ENDED and held.run_record(seen.run) != run else held
     was_ended = held.run_record(seen.run)
     again = was_ended is not None and was_ended.ended and seen.phase in (Phase.RUNNING, Phase.QUEUED)
     if again and not (held.alive_again and held.run == seen.run):
         run = replace(run.unspoken, again_as_of=look.as_of)
-    held = _end_earlier(put_run(held, run), seen.run, look)
+    held = _end_earlier(put_run(held, run), seen, look)
     changed = held.phase is not seen.phase or held.run != seen.run
     return replace(
         held,

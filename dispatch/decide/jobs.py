@@ -10,7 +10,6 @@ from streams.messages.commands import CancelJob, IfUnknown, SubmitJob
 from streams.messages.events import JobCancelled, JobSubmitted
 from streams.messages.plan import PlanAction, RecoveryPlan, default_plan
 from streams.messages.reasons import Reason, RefusalCode
-from streams.messages.values import Phase
 
 
 def submit(record: Record, command: SubmitJob, facts: Facts) -> Answered:
@@ -38,7 +37,7 @@ def submit(record: Record, command: SubmitJob, facts: Facts) -> Answered:
             RefusalCode.UNKNOWN_CLUSTER,
             f'no agent or supervisor serves cluster "{command.spec.cluster}": check the name, or start its agent',
         )
-    plan = command.plan or default_plan(requeue_preempted=Phase.ENDED in able.requeue_of)
+    plan = command.plan or default_plan(requeue_preempted=bool(able.requeue_of))
     fault = plan_fault(plan, able, command.spec.cluster)
     if fault is not None:
         return Refused(RefusalCode.PLAN_UNSUPPORTED, fault)
@@ -50,8 +49,8 @@ def plan_fault(plan: RecoveryPlan, able: Capabilities, cluster: str) -> str | No
     if able.read_only:
         return f'cluster "{cluster}" is read-only: nothing can be started there'
     for number, rule in enumerate(plan.rules, 1):
-        if rule.do is PlanAction.REQUEUE and Phase.ENDED not in able.requeue_of:
-            return f"recovery[{number}].do: {cluster} cannot requeue an ended object; use resubmit"
+        if rule.do is PlanAction.REQUEUE and not able.requeue_of:
+            return f"recovery[{number}].do: {cluster} cannot requeue; use resubmit"
     return None
 
 

@@ -123,6 +123,10 @@ def _requeue_refusal(record: Record, held: ObjectRecord | None, facts: Facts) ->
         )
     if held is None or held.retired or held.end_final:
         return Refused(RefusalCode.RUN_IS_OVER, "its object has ended for good: use --resubmit")
+    if held.ranks_done:
+        return Refused(
+            RefusalCode.NO_REQUEUE, f"{held.ranks_done} ranks have finished and would be left out: use --resubmit"
+        )
     if held.phase not in able.requeue_of:
         return Refused(
             RefusalCode.RUN_IS_OVER, f"its object is {held.phase.value}; only a run that is on or over can be requeued"

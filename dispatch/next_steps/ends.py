@@ -12,10 +12,11 @@ from dispatch.situation import Situation
 from projections.record import ObjectRecord, RunRecord, SubmissionRecord
 from streams.messages.plan import ANY, NOT_IN_ANY, PlanAction, PlanRule, WhenSpent
 from streams.messages.reasons import Reason
-from streams.messages.values import Cause, CauseKind, ObjectRef, Verb
+from streams.messages.values import Cause, CauseKind, HoldSeen, ObjectRef, Phase, Verb
 
 ACCOUNTING_WAIT = timedelta(seconds=60)
 AVOID_MAX = 64
+STRANGE_HOLDS = (HoldSeen.ADMIN, HoldSeen.LAUNCH_FAILED, HoldSeen.SYSTEM)
 
 
 class End(NamedTuple):

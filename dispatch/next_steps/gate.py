@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from dispatch.next_steps import calls
+from dispatch.next_steps import calls, ends
 from dispatch.situation import Situation, Step
 from projections.record import ObjectRecord
 from projections.sightings import waiting_nodes
@@ -61,10 +61,12 @@ def conditions(situation: Situation, held: ObjectRecord) -> tuple[Condition, ...
         _wanted(situation),
         _duplicates_retired(situation, held),
         _holds_released(situation, held),
+        _no_strange_hold(situation, held),
         _requeues_over(situation),
         _others_ended(situation, held),
         _others_gone(situation, held),
         _earlier_runs_gone(situation, held),
+        _answered(situation, held),
     )
 
 
@@ -97,6 +99,14 @@ def _holds_released(situation: Situation, held: ObjectRecord) -> Condition:
         if h.lifted and not h.released
     ]
     return _condition("lifted holds are released", waits)
+
+
+def _no_strange_hold(situation: Situation, held: ObjectRecord) -> Condition:
+    """A hold that is not ours to lift: an administrator's, a failed launch's, the scheduler's own (R20)."""
+    seen = situation.shown.get(held.ref)
+    strange = seen is not None and seen.hold in ends.STRANGE_HOLDS
+    waits = [f"{held.ref.id} carries another's hold: {seen.hold.value}"] if seen is not None and strange else []
+    return _condition("no hold but ours is on it", waits)
 
 
 def _requeues_over(situation: Situation) -> Condition:
@@ -133,6 +143,16 @@ def _earlier_runs_gone(situation: Situation, held: ObjectRecord) -> Condition:
     earlier = [r for r in held.unproven if r.run < run or r.ended]
     waits = [_alive(held, r.run, waiting_nodes(r)) for r in earlier]
     return _condition("every earlier run of it is gone", waits)
+
+
+def _answered(situation: Situation, held: ObjectRecord) -> Condition:
+    """A run that ended, ended: the next one in place needs a rule's word or a person's, and its backoff."""
+    back = ends.came_back(situation, held)
+    waits = [] if back is None else [f"{held.submission}.{back.run} came back to its gate, and no rule has answered"]
+    last = situation.record.requeues[-1] if situation.record.requeues else None
+    if last is not None and last.object == held.ref and not last.dropped and situation.now < last.not_before_at:
+        waits.append(f"the retry by {last.rule} waits until {last.not_before_at:%H:%M:%S}")
+    return _condition("its next run is authorized", waits)
 
 
 def _unproven(objects: list[ObjectRecord]) -> list[str]:

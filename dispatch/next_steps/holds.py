@@ -36,10 +36,16 @@ def _place(situation: Situation, held: ObjectRecord) -> tuple[Step, ...]:
         return ()
     if not calls.over(situation, held.ref, *CHANGES_HOLD):
         return ()
+    able = situation.capabilities
+    on = situation.phase(held.ref) in (Phase.RUNNING, Phase.UNCLEAR)
+    if on and able.hold_ends_run and not any(h.now for h in situation.record.in_force):
+        # Without `now` a run in progress goes on; the gate stays shut after it all the same.
+        return ()
+    run = situation.shown[held.ref].run if able.hold_ends_run else None
     earlier = calls.last(situation, held.ref, Verb.HOLD)
     if earlier is not None and set(wanted) <= set(earlier.instances) and not calls.may_repeat(situation, earlier):
         return ()
-    return (calls.call(situation, Verb.HOLD, Reason.HOLD_IN_FORCE, ref=held.ref, instances=wanted),)
+    return (calls.call(situation, Verb.HOLD, Reason.HOLD_IN_FORCE, ref=held.ref, run=run, instances=wanted),)
 
 
 def _release(situation: Situation, held: ObjectRecord) -> tuple[Step, ...]:
@@ -47,7 +53,7 @@ def _release(situation: Situation, held: ObjectRecord) -> tuple[Step, ...]:
     lifted = [h for h in situation.record.holds.values() if h.lifted and not h.released]
     if not lifted or not _may_be_on(situation, held, lifted):
         return ()
-    if not calls.over(situation, held.ref, *CHANGES_HOLD):
+    if not calls.over(situation, held.ref, *CHANGES_HOLD, Verb.REQUEUE):
         return ()
     if situation.capabilities.gate_is_hold and not situation.record.opened(held.ref):
         return ()
@@ -74,6 +80,8 @@ def hold_now(situation: Situation) -> tuple[Step, ...]:
     held = situation.canonical
     asked = next((h for h in situation.record.in_force if h.now), None)
     if held is None or asked is None or situation.phase(held.ref) is not Phase.RUNNING:
+        return ()
+    if situation.capabilities.hold_ends_run:
         return ()
     if Phase.RUNNING not in situation.capabilities.requeue_of or situation.record.pending_requeue() is not None:
         return ()

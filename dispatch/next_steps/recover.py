@@ -87,12 +87,13 @@ def _by_rule(situation: Situation, end: End, rule: PlanRule) -> tuple[Step, ...]
 def _can_requeue(situation: Situation, end: End, rule: PlanRule) -> bool:
     """In place only where the object is back at its gate or the cluster can bring it there.
 
-    Never where a requeue of this end was refused, nor where ranks that had finished would be left out.
+    Never where a requeue of this end was refused, where ranks that had finished would be left out, or where somebody
+    else's hold is on it, which no Open of ours lifts.
     """
     held = situation.canonical
     if held is None or held.retired or held.end_final or f"{rule.name}/{end.key}" in situation.record.keys:
         return False
-    if held.ranks_done:
+    if held.ranks_done or held.hold in ends.STRANGE_HOLDS:
         return False
     if ends.came_back(situation, held) is not None:
         return True
