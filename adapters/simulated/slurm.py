@@ -122,6 +122,8 @@ class SlurmCluster:
         if job.state is not JobState.PENDING or job.held or len(free) < wanted:
             return False
         lift = job.lift or Lift(BegunBy.SCHEDULER)
+        if job.revived is not None and (lift.call is None or lift.call.run != job.run):
+            lift = job.revived
         execution = job.executions[job.run] = Execution(job.name, job.ref, job.tag, job.run, lift)
         self.truth.begin(execution, free)
         self.move(job, JobState.RUNNING)
@@ -184,6 +186,9 @@ class SlurmCluster:
         self.touch(job)
 
     def unhold(self, job: SlurmJob, lift: Lift) -> None:
+        """Take the bit off; nothing where it is not on."""
+        if not job.held:
+            return
         job.held = False
         job.label = HoldSeen.NONE
         job.lift = lift

@@ -159,10 +159,11 @@ class SlurmCalls:
         job = self._meant(call.name, call.object, call.run)
         if job.state is JobState.RUNNING:
             self.cluster.hold(job, HoldSeen.NONE)
-            job.requeueing = True
+            job.requeueing, job.revived = True, None
             self.cluster.move(job, JobState.COMPLETING)
         elif not self.cluster.settings.incomplete and job.state is JobState.ENDED and not job.purged:
             self.cluster.hold(job, HoldSeen.NONE)
+            job.revived = None
             self.cluster.back_to_pending(job)
         elif not self.cluster.settings.incomplete:
             raise RefusedError(f"Job is pending execution for job {job.ref.id}")

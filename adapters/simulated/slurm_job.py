@@ -32,7 +32,11 @@ class Row(StrEnum):
 
 
 class SlurmJob:
-    """`held` is priority 0, the one bit that is gate and hold; `label` says whose hold it looks like."""
+    """`held` is priority 0, the one bit that is gate and hold; `label` says whose hold it looks like.
+
+    `lift` says who took the bit off last; `revived` who requeued it, if that was not a call of ours: then whatever
+    begins next is theirs, unless it was opened for that very run.
+    """
 
     __slots__ = (
         "avoid",
@@ -46,6 +50,7 @@ class SlurmJob:
         "purged",
         "ref",
         "requeueing",
+        "revived",
         "row",
         "run",
         "shown",
@@ -68,6 +73,7 @@ class SlurmJob:
         self.lift: Lift | None = None
         self.run = 0
         self.requeueing = False
+        self.revived: Lift | None = None
         self.cause: Cause | None = None
         self.row = Row.NONE
         self.purged = False

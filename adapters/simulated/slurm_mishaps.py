@@ -50,8 +50,7 @@ class SlurmPeople:
         """A plain `scontrol requeue`: ends a run, and brings an ended record back, a cancelled one too."""
         if job.purged or job.state is JobState.PENDING or job.requeueing:
             return False
-        if not job.held:
-            job.lift = Lift(BegunBy.PERSON)
+        job.revived = Lift(BegunBy.PERSON)
         if job.state is JobState.ENDED:
             self.cluster.back_to_pending(job)
         else:
@@ -93,9 +92,7 @@ class SlurmMishaps:
         """The scheduler requeues a run of its own accord; the next one is not held."""
         if job.state is not JobState.RUNNING:
             return False
-        job.requeueing = True
-        if not job.held:
-            job.lift = Lift(BegunBy.SCHEDULER)
+        job.requeueing, job.revived = True, Lift(BegunBy.SCHEDULER)
         self.cluster.move(job, JobState.COMPLETING)
         return True
 
@@ -104,6 +101,7 @@ class SlurmMishaps:
         if job.state is not JobState.RUNNING:
             return False
         self.cluster.truth.end(job.executions[job.run], self.cluster.settings.nodes)
+        job.revived = Lift(BegunBy.SCHEDULER)
         self.cluster.hold(job, HoldSeen.LAUNCH_FAILED)
         self.cluster.back_to_pending(job)
         return True
@@ -125,8 +123,7 @@ class SlurmMishaps:
         if job.state is JobState.RUNNING:
             job.cause = Cause(kind=CauseKind.NODE_LOST, nodes=(node,))
             job.requeueing = requeue
-            if requeue and not job.held:
-                job.lift = Lift(BegunBy.SCHEDULER)
+            job.revived = Lift(BegunBy.SCHEDULER) if requeue else job.revived
         alive = job.executions[job.run].alive
         if any(self.cluster.truth.nodes[name].reachable for name in alive):
             self.cluster.move(job, JobState.COMPLETING)

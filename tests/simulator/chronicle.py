@@ -51,6 +51,7 @@ class Chronicle:
         self.disposed: dict[ObjectRef, Disposition] = {}
         self.given_up: list[AttemptRef] = []
         self.attested: set[tuple[ObjectRef, int]] = set()
+        self.verified: dict[ObjectRef, int] = {}
         self.replied: dict[int, events.CallReplied] = {}
 
     def add(self, entry: Entry, life: int) -> None:
@@ -84,6 +85,8 @@ class Chronicle:
                 self.decided = self.decided or entry.revision
             case events.JobSettled():
                 self.settled = self.settled or entry.revision
+            case events.StopVerified():
+                self.verified[event.object] = entry.revision
             case events.TargetDisposed():
                 self._disposed(event)
             case events.CessationSeen():

@@ -10,7 +10,7 @@ from adapters.simulated.slurm import SlurmCluster
 from adapters.simulated.slurm_job import JobState, Row, SlurmJob
 from adapters.simulated.slurm_mishaps import SlurmMishaps, SlurmPeople
 from adapters.simulated.trainjob import PodState, TrainJob
-from streams.messages.values import Cause, CauseKind
+from streams.messages.values import Cause, CauseKind, HoldSeen
 from tests.simulator.draws import Draws
 from tests.simulator.swarm import Swarm
 
@@ -83,6 +83,8 @@ class SlurmMoves:
             self.mishaps.orphans_end(node)
             cluster.truth.nodes[node].drained = False
         for job in cluster.jobs:
+            if job.label is HoldSeen.ADMIN:
+                cluster.hold(job, HoldSeen.NONE)
             self._shown(job, done=self.mishaps.show(job))
 
     def calm(self) -> None:

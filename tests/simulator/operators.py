@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from adapters.errors import AdapterError
 from dispatch import act
+from dispatch.supervisor import Result
 from dispatch.decide import Already, Decided, Facts, decide
 from projections.evolve import fold
 from projections.record import Record
@@ -13,7 +14,7 @@ from projections.sightings import waiting_nodes
 from streams.errors import ConflictError
 from streams.messages import commands
 from streams.messages.commands import Command
-from streams.messages.values import AttemptRef, Disposition, MessageRef, NodeAttested, ObjectRef
+from streams.messages.values import AttemptRef, Disposition, HoldSeen, MessageRef, NodeAttested, ObjectRef
 from tests.simulator.ledger import JOB, TENANT
 
 if TYPE_CHECKING:
@@ -126,11 +127,18 @@ class Operators:
     def diligent(self, record: Record) -> Command | None:
         """The one thing that a person who reads `dispatch why` would do next, or None."""
         base = self._base
+        regressed = self._regressed(record)
+        if regressed is not None:
+            return commands.Dispose(**base(), target=regressed, disposition=Disposition.IGNORE)
         if record.strange:
             ref = MessageRef(revision=record.strange[0].revision)
             return commands.Dispose(**base(), target=ref, disposition=Disposition.IGNORE)
-        if record.in_force:
+        if record.in_force and not record.over:
             return commands.ReleaseJob(**base(), instances=tuple(h.instance for h in record.in_force))
+        canonical = record.canonical()
+        if canonical is not None and not record.over:
+            if canonical.ignored or canonical.hold is HoldSeen.LAUNCH_FAILED:
+                return commands.RequeueJob(**base(), run=canonical.run, resubmit=True)
         for held in record.objects.values():
             if held.foreign and held.disposition is None:
                 return commands.Dispose(**base(), target=held.ref, disposition=Disposition.STOP)
@@ -143,3 +151,19 @@ class Operators:
             if held.unproven and held.accounted and not self.world.exists(held.ref):
                 return commands.Dispose(**base(), target=held.ref, disposition=Disposition.GONE)
         return self._attest(record)
+
+    def _regressed(self, record: Record) -> ObjectRef | MessageRef | None:
+        """What the last pass found that this history lacks, one at a time."""
+        ended = self.world.last_pass
+        if ended is None or ended.found is None or ended.result is not Result.REGRESSED:
+            return None
+        floor = ended.found.floor
+        if floor is not None and record.intents.get(floor.revision) != floor.nonce:
+            if floor.revision not in record.waived:
+                return MessageRef(revision=floor.revision)
+        for seen in ended.found.sightings:
+            held = record.objects.get(seen.object)
+            if seen.tag is not None and record.intents.get(seen.tag.revision) != seen.tag.nonce:
+                if held is None or held.disposition is None:
+                    return seen.object
+        return None

@@ -148,9 +148,8 @@ class Watch:
                 continue
             if self.wild.get(job.ref, -1) >= since or self.chronicle.disposed.get(job.ref) in EXCUSED:
                 continue
-            if job.hidden and job.ref not in self.record.objects:
-                continue
-            if self.world.shown_at.get(job.ref, -1) >= since and job.ref not in self.record.objects:
+            known = job.ref in self.record.objects and job.ref not in self.chronicle.verified
+            if not known and (job.hidden or self.world.shown_at.get(job.ref, -1) >= since):
                 continue
             found.append(job)
         return found

@@ -131,8 +131,8 @@ class World:
     def _calm_round(self) -> None:
         for _ in range(3):
             self.moves.calm()
-            self._all_land()
             self.watch.look()
+            self._all_land()
         self.now += timedelta(seconds=20)
         for process in self.processes:
             process.wake()
@@ -144,6 +144,7 @@ class World:
         for _ in range(2000):
             self.steps += 1
             self.now += TICK
+            self.watch.look()
             if self.orphans:
                 self._orphan_goes_on(self.orphans[0])
             elif self.tasks:

@@ -33,6 +33,8 @@ class AbsenceIsNoEnd(Law):
             return
         if chronicle.disposed.get(ref) in (Disposition.GONE, Disposition.STOP) or ref in self.watch.ended_once:
             return
+        if ref in chronicle.verified and not any(e.object == ref for e in self.world.cluster.truth.living):
+            return
         self.broken(f"{what} although {ref.id} has never ended")
 
     def _cannot_land(self, target: object) -> None:
