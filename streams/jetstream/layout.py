@@ -258,5 +258,13 @@ def _same(wanted: Any, found: Any) -> bool:  # noqa: ANN401 - any JSON
 
 def _said(name: str, value: Any) -> str:  # noqa: ANN401 - any JSON
     if name in _DURATIONS and isinstance(value, int):
-        return f"{value / NANOSECONDS:g}s" if value else "none"
+        return _duration(value) if value else "none"
     return "none" if value is None or value == -1 else str(value)
+
+
+def _duration(nanoseconds: int) -> str:
+    """The largest unit that says it whole: `30d`, `90s`, `0.5s`."""
+    for unit, seconds in (("d", 86400), ("h", 3600), ("m", 60)):
+        if nanoseconds % (seconds * NANOSECONDS) == 0:
+            return f"{nanoseconds // (seconds * NANOSECONDS)}{unit}"
+    return f"{nanoseconds / NANOSECONDS:.9g}s"

@@ -11,6 +11,8 @@ from streams.messages.values import CauseKind, Token, Value
 
 NOT_IN_ANY = frozenset({CauseKind.COMPLETED, CauseKind.STOPPED})
 ANY = "any"
+PERSON = "person"
+RESUBMIT_INSTEAD = "/resubmit"
 
 
 class PlanAction(StrEnum):
@@ -71,6 +73,16 @@ class RecoveryPlan(Value, frozen=True, kw_only=True):
 
     rules: Annotated[tuple[PlanRule, ...], msgspec.Meta(max_length=32)] = ()
     fast_fail: FastFail = FastFail()
+
+
+def hold_key(instance: str) -> str:
+    """The budget key of the requeue that a `hold --now` brings with it; no command's key has this form."""
+    return f"{PERSON}/hold/{instance}"
+
+
+def paid_key(key: str) -> str:
+    """The key under which the end was paid for: a resubmit in place of a requeue that came to nothing costs nothing."""
+    return key.removesuffix(RESUBMIT_INSTEAD)
 
 
 def default_plan(*, requeue_preempted: bool) -> RecoveryPlan:
