@@ -25,6 +25,7 @@ from projections.record import (
 )
 from streams.messages import events
 from streams.messages.events import Entry, Envelope, Quarantined, UnknownEvent
+from streams.messages.plan import hold_key, paid_key
 from streams.messages.values import AttemptRef, Disposition, HoldKind, MessageRef, ObjectRef
 
 
@@ -166,7 +167,8 @@ def _authorized(record: Record, revision: int, envelope: Envelope, event: events
 def _spend(record: Record, rule: str, key: str) -> Record:
     if key in record.keys:
         return record
-    uses = {**record.uses, rule: record.uses.get(rule, 0) + 1}
+    paid = paid_key(key) in record.keys
+    uses = record.uses if paid else {**record.uses, rule: record.uses.get(rule, 0) + 1}
     return replace(record, keys=record.keys | {key}, uses=uses)
 
 
@@ -232,12 +234,16 @@ def _hold(record: Record, revision: int, envelope: Envelope, event: events.HoldA
     return replace(record, holds={**record.holds, event.instance: asked})
 
 
-def _lift(record: Record, instances: Iterable[str], revision: int, command: str | None) -> Record:
+def _lift(record: Record, instances: tuple[str, ...], revision: int, command: str | None) -> Record:
     holds = dict(record.holds)
     for instance in instances:
         if instance in holds:
             holds[instance] = replace(holds[instance], lifted=True, lifted_revision=revision, lifted_by=command)
-    return replace(record, holds=holds)
+    keys = {hold_key(instance) for instance in instances}
+    requeues = tuple(
+        replace(r, dropped=r.dropped or (r.call is None and r.budget_key in keys)) for r in record.requeues
+    )
+    return replace(record, holds=holds, requeues=requeues)
 
 
 def _cancelled(record: Record, revision: int, number: int, envelope: Envelope) -> Record:

@@ -7,6 +7,7 @@ from projections.record import ALIVE, AttemptRecord, ObjectRecord, Record
 from projections.sightings import waiting_nodes
 from streams.messages.commands import AttestNodeOff, Dispose
 from streams.messages.events import CessationSeen, TargetDisposed
+from streams.messages.plan import PERSON
 from streams.messages.reasons import Reason, RefusalCode
 from streams.messages.values import (
     AttemptRef,
@@ -18,8 +19,6 @@ from streams.messages.values import (
     Phase,
     Target,
 )
-
-PERSON = "person"
 
 
 def dispose(record: Record, command: Dispose, facts: Facts) -> Answered:

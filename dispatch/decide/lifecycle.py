@@ -9,10 +9,9 @@ from projections.controls import Control
 from projections.record import ObjectRecord, Record
 from streams.messages.commands import HoldJob, ReleaseJob, RequeueJob, Retries, SetControls
 from streams.messages.events import ControlsSet, HoldAsked, HoldLifted, RequeueAuthorized, SubmissionAuthorized
+from streams.messages.plan import PERSON
 from streams.messages.reasons import Reason, RefusalCode
 from streams.messages.values import HoldKind, Phase
-
-PERSON = "person"
 
 
 def outcome_stands(record: Record) -> Refused | None:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from dispatch.next_steps import calls
 from dispatch.situation import Situation
-from projections.record import ObjectRecord, RunRecord, SubmissionRecord
+from projections.record import ObjectRecord, RequeueIntent, RunRecord, SubmissionRecord
 from streams.messages.plan import ANY, NOT_IN_ANY, PlanAction, PlanRule, WhenSpent
 from streams.messages.reasons import Reason
 from streams.messages.values import Cause, CauseKind, HoldSeen, ObjectRef, Phase, Verb
@@ -80,10 +80,20 @@ def _cause_back(situation: Situation, run: RunRecord) -> Cause:
 
 def _comes_back(situation: Situation, held: ObjectRecord) -> bool:
     """Whether a requeue that was authorized may still bring the object back: it can be sent, or can land."""
-    if situation.record.pending_requeue() is None:
+    intent = situation.record.pending_requeue()
+    if intent is None:
         return False
-    sendable = situation.phase(held.ref) in situation.capabilities.requeue_of and not held.end_final
-    return sendable or not calls.over(situation, held.ref, Verb.REQUEUE)
+    return sendable(situation, held, intent) or not calls.over(situation, held.ref, Verb.REQUEUE)
+
+
+def sendable(situation: Situation, held: ObjectRecord, intent: RequeueIntent) -> bool:
+    """Whether the requeue can still do what it was authorized for: its cause is still the last one (R9)."""
+    if held.end_final or situation.phase(held.ref) not in situation.capabilities.requeue_of:
+        return False
+    if intent.cause is None or not situation.ended(held):
+        return True
+    cause = _cause(situation, held, held.run_record(held.run))
+    return (cause.kind, cause.exit_code) == (intent.cause.kind, intent.cause.exit_code)
 
 
 def _ran_for(run: RunRecord | None) -> float | None:
@@ -117,12 +127,16 @@ def fits(rule: PlanRule, cause: Cause) -> bool:
     return not codes or cause.kind is not CauseKind.EXIT_CODE or cause.exit_code in codes
 
 
-def rule_for(situation: Situation, cause: Cause) -> tuple[PlanRule | None, bool]:
-    """The rule that answers this cause, and whether its budget is spent; None if no rule does."""
+def rule_for(situation: Situation, cause: Cause, key: str = "") -> tuple[PlanRule | None, bool]:
+    """The rule that answers this cause, and whether its budget is spent; None if no rule does.
+
+    `key` is of the end that has to be answered: one that was paid for is not paid for again.
+    """
     for rule in situation.record.plan.rules:
         if not fits(rule, cause):
             continue
-        spent = rule.do in (PlanAction.RESUBMIT, PlanAction.REQUEUE) and not has_budget(situation, rule)
+        retries = rule.do in (PlanAction.RESUBMIT, PlanAction.REQUEUE)
+        spent = retries and not has_budget(situation, rule) and not has_paid(situation, rule, key)
         if not spent or rule.when_spent is not WhenSpent.NEXT:
             return rule, spent
     return None, False
@@ -130,6 +144,11 @@ def rule_for(situation: Situation, cause: Cause) -> tuple[PlanRule | None, bool]
 
 def has_budget(situation: Situation, rule: PlanRule) -> bool:
     return situation.record.uses.get(rule.name, 0) < (rule.budget or 0)
+
+
+def has_paid(situation: Situation, rule: PlanRule, key: str) -> bool:
+    """Whether the rule has paid for this end already, by a requeue that came to nothing."""
+    return f"{rule.name}/{key}" in situation.record.keys
 
 
 def wait_of(situation: Situation, rule: PlanRule) -> timedelta:

@@ -6,6 +6,7 @@ from dispatch.next_steps import calls, gate
 from dispatch.situation import Situation, Step
 from projections.record import HoldRecord, ObjectRecord
 from streams.messages.events import RequeueAuthorized
+from streams.messages.plan import PERSON, hold_key
 from streams.messages.reasons import Reason
 from streams.messages.values import Phase, Verb
 
@@ -85,13 +86,13 @@ def hold_now(situation: Situation) -> tuple[Step, ...]:
         return ()
     if Phase.RUNNING not in situation.capabilities.requeue_of or situation.record.pending_requeue() is not None:
         return ()
-    key = f"person/{asked.instance}"
+    key = hold_key(asked.instance)
     if key in situation.record.keys or held.retired or held.end_final:
         return ()
     event = RequeueAuthorized(
         object=held.ref,
         run=situation.shown[held.ref].run,
-        rule="person",
+        rule=PERSON,
         budget_key=key,
         not_before_at=situation.now,
     )

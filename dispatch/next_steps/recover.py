@@ -7,11 +7,9 @@ from dispatch.next_steps.ends import End
 from dispatch.situation import Situation, Step
 from projections.record import HoldRecord, RequeueIntent
 from streams.messages.events import HoldAsked, OutcomeDecided, RequeueAuthorized, SubmissionAuthorized
-from streams.messages.plan import PlanAction, PlanRule, WhenSpent
+from streams.messages.plan import PERSON, RESUBMIT_INSTEAD, PlanAction, PlanRule, WhenSpent
 from streams.messages.reasons import Reason
 from streams.messages.values import CauseKind, HoldKind, Outcome, Phase, Verb
-
-PERSON = "person"
 
 
 def recover(situation: Situation) -> tuple[Step, ...]:
@@ -24,7 +22,7 @@ def recover(situation: Situation) -> tuple[Step, ...]:
     asked = _rule_hold(situation, end)
     if asked is not None:
         return _after_hold(situation, asked, end)
-    rule, spent = ends.rule_for(situation, end.cause)
+    rule, spent = ends.rule_for(situation, end.cause, end.key)
     if rule is None:
         return (_outcome(end, Outcome.FAILED, "none", Reason.GIVE_UP),)
     return (_spent(end, rule),) if spent else _by_rule(situation, end, rule)
@@ -91,7 +89,7 @@ def _can_requeue(situation: Situation, end: End, rule: PlanRule) -> bool:
     else's hold is on it, which no Open of ours lifts.
     """
     held = situation.canonical
-    if held is None or held.retired or held.end_final or f"{rule.name}/{end.key}" in situation.record.keys:
+    if held is None or held.retired or held.end_final or ends.has_paid(situation, rule, end.key):
         return False
     if held.ranks_done or held.hold in ends.STRANGE_HOLDS:
         return False
@@ -115,10 +113,10 @@ def _requeue(situation: Situation, end: End, rule: PlanRule) -> Step:
 
 
 def _resubmit(situation: Situation, end: End, rule: PlanRule) -> tuple[Step, ...]:
-    """N+1. An end whose requeue was refused pays once more under its own key."""
+    """N+1. An end that paid for a requeue which came to nothing has this instead, under a key that costs nothing."""
     key = f"{rule.name}/{end.key}"
-    if key in situation.record.keys:
-        key = f"{key}/resubmit"
+    if ends.has_paid(situation, rule, end.key):
+        key = f"{key}{RESUBMIT_INSTEAD}"
     if key in situation.record.keys:
         return (_outcome(end, Outcome.FAILED, rule.name, Reason.BUDGET_SPENT),)
     event = SubmissionAuthorized(
@@ -138,7 +136,7 @@ def requeue_call(situation: Situation) -> tuple[Step, ...]:
     held = situation.canonical
     if intent is None or held is None or held.retired or situation.now < intent.not_before_at:
         return ()
-    if situation.phase(held.ref) not in situation.capabilities.requeue_of or not _requeue_free(situation, intent):
+    if not ends.sendable(situation, held, intent) or not _requeue_free(situation, intent):
         return ()
     return (calls.call(situation, Verb.REQUEUE, Reason.REQUEUE_DUE, ref=held.ref, run=intent.run),)
 

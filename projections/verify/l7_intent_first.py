@@ -19,6 +19,7 @@ from streams.messages.events import (
     RequeueAuthorized,
     SubmissionAuthorized,
 )
+from streams.messages.plan import paid_key
 from streams.messages.values import ReplyOutcome, Verb
 
 LAW = "L7"
@@ -47,6 +48,8 @@ def check(facts: Facts, stored: Stored) -> Iterator[str]:
 def _budget(facts: Facts, rule: str, key: str) -> Iterator[str]:
     if key in facts.budget_keys:
         yield f"budget key {key} was already used at #{facts.budget_keys[key]}"
+        return
+    if paid_key(key) in facts.budget_keys:
         return
     rules = facts.submitted.plan.rules if facts.submitted is not None else ()
     budget = next((r.budget for r in rules if r.name == rule), None)

@@ -33,6 +33,7 @@ from streams.messages.events import (
     TargetDisposed,
     UnknownEvent,
 )
+from streams.messages.plan import paid_key
 from streams.messages.values import AttemptRef, Disposition, MessageRef, Phase, Sighting, Verb
 
 
@@ -130,8 +131,9 @@ def _ask_hold(facts: Facts, instance: str) -> None:
 
 
 def _spend(facts: Facts, rule: str, key: str) -> None:
+    if paid_key(key) not in facts.budget_keys:
+        facts.rule_uses[rule] = facts.rule_uses.get(rule, 0) + 1
     facts.budget_keys.setdefault(key, facts.number)
-    facts.rule_uses[rule] = facts.rule_uses.get(rule, 0) + 1
 
 
 def _read_attempt(facts: Facts, envelope: Envelope, event: AttemptCommitted) -> None:
@@ -187,6 +189,16 @@ def _read_disposal(facts: Facts, event: TargetDisposed) -> None:
         held.submission, held.attempt, held.adopted = answered.submission, answered.attempt, True
         answered.objects.append(target)
     held.disposition = event.disposition
+    _give_up_with(facts, held)
+
+
+def _give_up_with(facts: Facts, held: ObjectFacts) -> None:
+    """A word on the object of a submission without a canonical one is a word on its attempt too (MESSAGES 7)."""
+    submission = facts.submission(held.submission)
+    attempt = facts.attempt(held.submission, held.attempt)
+    if submission is None or submission.canonical is not None or attempt is None:
+        return
+    attempt.given_up = attempt.given_up or held.disposition in (Disposition.GONE, Disposition.IGNORE)
 
 
 def _read_reply(facts: Facts, event: CallReplied) -> None:
