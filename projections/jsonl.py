@@ -22,13 +22,15 @@ from streams.errors import CodecError
 from streams.messages.events import Entry, Envelope, Quarantined, UnknownEvent
 from streams.messages.values import Instant
 
+_NONE = msgspec.Raw()
+
 
 class _Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     tenant: str
     job: str
     revision: int
     stored_at: Instant
-    event: msgspec.Raw | None = None
+    event: msgspec.Raw = _NONE
     quarantined: Quarantined | None = None
     unknown: UnknownEvent | None = None
 
@@ -50,7 +52,7 @@ def dump_line(entry: Entry) -> bytes:
         job=entry.job,
         revision=entry.revision,
         stored_at=entry.stored_at,
-        event=msgspec.Raw(codec.encode_event(content)) if isinstance(content, Envelope) else None,
+        event=msgspec.Raw(codec.encode_event(content)) if isinstance(content, Envelope) else _NONE,
         quarantined=content if isinstance(content, Quarantined) else None,
         unknown=content if isinstance(content, UnknownEvent) else None,
     )
@@ -79,9 +81,10 @@ def load_line(line: bytes) -> Entry:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise CodecError(f"not an entry of a history: {error}") from error
     given = [content for content in (read.quarantined, read.unknown) if content is not None]
-    if (read.event is not None) + len(given) != 1:
+    told = bytes(read.event)
+    if bool(told) + len(given) != 1:
         raise CodecError("not an entry of a history: it holds exactly one of event, quarantined and unknown")
-    if read.event is None:
+    if not told:
         return Entry(
             tenant=read.tenant, job=read.job, revision=read.revision, stored_at=read.stored_at, content=given[0]
         )
@@ -89,7 +92,7 @@ def load_line(line: bytes) -> Entry:
         subject = subjects.job(read.tenant, read.job)
     except ValueError as error:
         raise CodecError(f"not an entry of a history: {error}") from error
-    return codec.decode_event(subject, bytes(read.event), revision=read.revision, stored_at=read.stored_at)
+    return codec.decode_event(subject, told, revision=read.revision, stored_at=read.stored_at)
 
 
 def by_job(entries: Iterable[Entry]) -> dict[tuple[str, str], tuple[Entry, ...]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from streams.messages.events import (
     AttemptCommitted,
@@ -41,6 +42,8 @@ class Known:
     calls: dict[int, CallCommitted] = field(default_factory=dict)
     makers: dict[ObjectRef, tuple[int, int]] = field(default_factory=dict)
     last: dict[ObjectRef, Sighting] = field(default_factory=dict)
+    looked_at: dict[ObjectRef, datetime] = field(default_factory=dict)
+    uncounted: set[int] = field(default_factory=set)
     opened: set[tuple[ObjectRef, int]] = field(default_factory=set)
     ran: set[tuple[ObjectRef, int]] = field(default_factory=set)
 
@@ -82,22 +85,33 @@ class Known:
                     self.opened.add((committed.object, committed.run))
             case CallReplied(call=call, object=ObjectRef() as made) if call in self.starts:
                 self.makers.setdefault(made, self.starts[call])
-            case ObjectsSeen(sightings=sightings):
+            case CallReplied(call=call, retry=True) if call in self.starts:
+                self.uncounted.add(call)
+            case ObjectsSeen(sightings=sightings, as_of=as_of):
                 for seen in sightings:
-                    self._see(seen)
+                    self._see(seen, as_of)
             case TargetDisposed(target=ObjectRef() as ref, submission=int(n), attempt=int(k), disposition=how):
                 if how is Disposition.ADOPT:
                     self.makers[ref] = (n, k)
             case _:
                 pass
 
-    def _see(self, seen: Sighting) -> None:
+    def place(self, submission: int) -> int:
+        """Which Start of the submission the next one is, of those that count."""
+        return 1 + sum(1 for call, (n, _) in self.starts.items() if n == submission and call not in self.uncounted)
+
+    def older(self, seen: Sighting, as_of: datetime) -> bool:
+        """Whether a newer look at the object is already known."""
+        return seen.object in self.looked_at and as_of < self.looked_at[seen.object]
+
+    def _see(self, seen: Sighting, as_of: datetime) -> None:
         maker = self.maker(seen.object, seen.tag)
         if maker is not None:
             self.makers[seen.object] = maker
         if seen.phase in (Phase.RUNNING, Phase.ENDING) or (seen.phase is Phase.ENDED and seen.nodes):
             self.ran.add((seen.object, seen.run))
-        self.last[seen.object] = seen
+        if not self.older(seen, as_of):
+            self.last[seen.object], self.looked_at[seen.object] = seen, as_of
 
 
 def listed(words: Iterable[str]) -> str:

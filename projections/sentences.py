@@ -72,7 +72,8 @@ def _decision(known: Known, event: Decision) -> str:
             return _authorized(known, event)
         case events.AttemptCommitted(submission=submission, attempt=attempt):
             most = known.spec.attempts_max if known.spec is not None else 0
-            then = ", then Start is sent" if attempt == 1 else f" ({attempt} of {most})"
+            place = known.place(submission)
+            then = ", then Start is sent" if place == 1 else f" ({place} of {most})"
             return f"attempt {submission}/{attempt} committed{then}"
         case events.CanonicalChosen(object=ref):
             return f"{known.name(ref)} is canonical"
@@ -187,7 +188,7 @@ def _reply(known: Known, event: events.CallReplied) -> Told:
 
 def _find(known: Known, event: events.ObjectsSeen) -> Told:
     new = [seen for seen in event.sightings if seen.object not in known.last]
-    told = _found(known, new) + [_sighting(known, seen) for seen in event.sightings if seen not in new]
+    told = _found(known, new) + [_again(known, seen, event) for seen in event.sightings if seen not in new]
     if event.missing:
         names = listed(known.name(ref) for ref in event.missing)
         told.append(Told(f"{names} not shown, which is no end", "missing"))
@@ -195,6 +196,13 @@ def _find(known: Known, event: events.ObjectsSeen) -> Told:
         return Told("looked again: nothing else is there", "looked")
     alarm = next((code for _, code in told if code == "unauthorized-run"), told[0].code)
     return Told("; ".join(sentence for sentence, _ in told), alarm)
+
+
+def _again(known: Known, seen: Sighting, event: events.ObjectsSeen) -> Told:
+    """One look at an object that was seen before; an older look than the newest says so."""
+    if not known.older(seen, event.as_of):
+        return _sighting(known, seen)
+    return Told(f"an older look, of {event.as_of:%H:%M:%S}: {_sighting(known, seen).sentence}", "older-look")
 
 
 def _found(known: Known, new: list[Sighting]) -> list[Told]:

@@ -4,7 +4,8 @@ Judged at `JobSettled`, from what was recorded before it: every clause of DESIGN
 opened object of a cancelled job still owes is L2's, a run that was left running without leave L1's, a call that
 could still land L10's. A foreign object of a cancelled job needs no disposal once it is accounted for: the cancel
 is a person's authority over all that bears the job's name. Whether an ended object can run again by itself depends
-on the cluster and is not in a history. Afterwards only evidence and stops of what runs without leave may follow.
+on the cluster and is not in a history. Afterwards only evidence and stops of what runs without leave may follow;
+and a person's word on a message that nobody can read, without which such a stop could not be decided (L15).
 """
 
 from __future__ import annotations
@@ -13,10 +14,10 @@ from collections.abc import Iterator
 
 from projections.verify.executions import ObjectFacts
 from projections.verify.facts import Facts, Stored
-from streams.messages.events import CallCommitted, Event, Evidence, JobSettled, OutcomeDecided
+from streams.messages.events import CallCommitted, Event, Evidence, JobSettled, OutcomeDecided, TargetDisposed
 from streams.messages.reasons import Reason
 from streams.messages.spec import Unmatched
-from streams.messages.values import Verb
+from streams.messages.values import MessageRef, Verb
 
 LAW = "L3"
 
@@ -36,7 +37,7 @@ def check(facts: Facts, stored: Stored) -> Iterator[str]:
 
 
 def _after_settlement(facts: Facts, event: Event, reason: Reason | None) -> bool:
-    if isinstance(event, Evidence):
+    if isinstance(event, Evidence) or (isinstance(event, TargetDisposed) and isinstance(event.target, MessageRef)):
         return True
     if not isinstance(event, CallCommitted) or event.verb is not Verb.STOP or event.object is None:
         return False

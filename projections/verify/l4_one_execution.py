@@ -16,10 +16,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from projections.verify.executions import BEGINS, LIVE, ObjectFacts
+from projections.verify.executions import BEGINS, LIVE, ObjectFacts, RunFacts
 from projections.verify.facts import Facts, Stored
 from streams.messages.events import CallCommitted
-from streams.messages.values import Verb
+from streams.messages.values import Phase, Verb
 
 LAW = "L4"
 
@@ -46,8 +46,18 @@ def _own_runs(held: ObjectFacts, run: int) -> Iterator[str]:
         yield f"but run {held.run} was last seen {held.phase.value}"
         return
     for earlier in held.unproven:
-        if earlier.run < run:
+        if earlier.run < run and not _at_its_gate(held, earlier):
             yield f"but processes of its run {earlier.run} are not proven gone"
+        elif earlier.run == run and earlier.ran and held.phase is Phase.GATED:
+            yield f"but run {run} of it ran before it came back to its gate, and is not proven gone"
+
+
+def _at_its_gate(held: ObjectFacts, run: RunFacts) -> bool:
+    """The latest Find shows this run, or an earlier one, still to come: what was opened has not begun it.
+
+    So on Kubernetes, where an undecided admission is answered by a new number (DESIGN 7).
+    """
+    return held.phase is Phase.GATED and held.run <= run.run and not run.ran
 
 
 def _other(facts: Facts, held: ObjectFacts, *, gate: bool) -> Iterator[str]:

@@ -8,6 +8,7 @@ by no end.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
 
 from projections.verify.executions import ObjectFacts
 from projections.verify.facts import Facts, Stored, SubmissionFacts
@@ -48,10 +49,10 @@ def check(facts: Facts, stored: Stored) -> Iterator[str]:
         case OutcomeDecided() as event:
             yield from _ended(facts, facts.submission(event.submission), f"{event.outcome.value} decided", ending=False)
             yield from _succeeded(facts, event)
-        case TargetDisposed(target=ObjectRef() as ref, disposition=Disposition.GONE):
+        case TargetDisposed(target=ObjectRef() as ref, disposition=Disposition.GONE, as_of=as_of):
             held = facts.objects.get(ref)
-            if held is not None and held.shown and held.phase is not Phase.UNCLEAR:
-                yield f"{ref.id} was called gone, but the latest Find shows it {held.phase.value if held.phase else ''}"
+            if held is not None and held.shown and held.phase is not Phase.UNCLEAR and not _looked_again(held, as_of):
+                yield f"{ref.id} was called gone, but the latest Find shows it"
         case TargetDisposed(target=AttemptRef() as named, rule="unmatched"):
             attempt = facts.attempt(named.submission, named.attempt)
             if attempt is None:
@@ -68,9 +69,8 @@ def _stop(facts: Facts, event: StopVerified) -> Iterator[str]:
         yield f"{event.object.id} is verified stopped, but nothing was recorded of it"
         return
     if event.basis is StopBasis.PROCESSES_GONE:
-        run = held.runs.get(event.run)
-        if run is None or not run.proven:
-            yield f"{held.name} is verified stopped, but processes of its run {event.run} are not proven gone"
+        if held.unproven or not any(run.words for run in held.runs.values()):
+            yield f"{held.name} is verified stopped, but its processes are not proven gone"
         return
     stops = [
         call
@@ -82,6 +82,11 @@ def _stop(facts: Facts, event: StopVerified) -> Iterator[str]:
         yield f"{held.name} is verified stopped by absence alone: no stop of it was replied done after it was seen"
     elif held.shown:
         yield f"{held.name} is verified stopped as absent, but the latest Find shows it"
+
+
+def _looked_again(held: ObjectFacts, as_of: datetime | None) -> bool:
+    """A command's own Find may lack what the last recorded one showed; what it lacked is not recorded."""
+    return as_of is not None and held.look is not None and as_of > held.look.as_of
 
 
 def _end_seen(held: ObjectFacts, run: int, *, ending: bool) -> bool:
