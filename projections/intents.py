@@ -51,6 +51,7 @@ def call_committed(record: Record, revision: int, envelope: Envelope, event: eve
         object=event.object,
         run=event.run,
         instances=event.instances,
+        tries=_tries(record, event),
     )
     record = replace(
         record,
@@ -63,9 +64,7 @@ def call_committed(record: Record, revision: int, envelope: Envelope, event: eve
     held = record.objects.get(event.object) if event.object else None
     if held is None:
         return record
-    if event.verb is Verb.STOP:
-        held = replace(held, stops=held.stops + 1)
-    elif event.verb is Verb.REQUEUE:
+    if event.verb is Verb.REQUEUE:
         held = replace(held, ended=False)
         requeues = tuple(
             replace(r, call=event.call) if r.object == held.ref and r.run == event.run and not r.dropped else r
@@ -77,6 +76,16 @@ def call_committed(record: Record, revision: int, envelope: Envelope, event: eve
     elif event.run is not None and event.verb in (Verb.OPEN, Verb.ADMIT, Verb.RELEASE):
         held = _opened(held, event.run, envelope, event)
     return replace(record, objects={**record.objects, held.ref: held})
+
+
+def _tries(record: Record, event: events.CallCommitted) -> int:
+    """Which try this is: one more than the call before it, unless something new was seen of the object since."""
+    before = [c for c in record.calls.values() if (c.verb, c.object) == (event.verb, event.object)]
+    last = max(before, key=lambda c: c.revision, default=None)
+    held = record.objects.get(event.object) if event.object else None
+    if last is None or (held is not None and held.seen_revision > last.revision):
+        return 1
+    return last.tries + 1
 
 
 def _count_stop(cancel: CancelRecord, call: int) -> CancelRecord:

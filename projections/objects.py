@@ -99,7 +99,6 @@ class ObjectRecord(Value, frozen=True, kw_only=True):
     disposition: Disposition | None = None
     verified: StopBasis | None = None
     alive_again: bool = False
-    stops: int = 0
 
     def run_record(self, run: int) -> RunRecord | None:
         return next((r for r in self.runs if r.run == run), None)

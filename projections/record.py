@@ -98,7 +98,10 @@ class SubmissionRecord(Value, frozen=True, kw_only=True):
 
 
 class CallRecord(Value, frozen=True, kw_only=True):
-    """One committed call. Closed ones collapse: only the newest of a verb and object is kept."""
+    """One committed call. Closed ones collapse: only the newest of a verb and object is kept.
+
+    `tries` counts those of this verb since anything new was last seen of the object.
+    """
 
     call: int
     verb: Verb
@@ -112,6 +115,7 @@ class CallRecord(Value, frozen=True, kw_only=True):
     object: ObjectRef | None = None
     run: int | None = None
     instances: tuple[str, ...] = ()
+    tries: int = 1
     reply: ReplyOutcome | None = None
     reply_revision: int = 0
     retry: bool = False

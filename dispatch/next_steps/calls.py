@@ -12,6 +12,7 @@ from streams.messages.values import Instant, ObjectRef, Verb
 
 REPEAT_FIRST = timedelta(seconds=30)
 REPEAT_MAX = timedelta(minutes=15)
+ANSWERED_MAX = timedelta(days=1)
 
 
 def times(situation: Situation, allowed_s: float) -> tuple[Instant, Instant]:
@@ -60,16 +61,18 @@ def over(situation: Situation, ref: ObjectRef, *verbs: Verb) -> bool:
     return all(c.over(situation.as_of) for c in situation.record.calls_on(ref, *verbs))
 
 
-def may_repeat(situation: Situation, earlier: CallRecord | None, repeats: int = 1) -> bool:
+def may_repeat(situation: Situation, earlier: CallRecord | None) -> bool:
     """Whether another intent may follow an earlier one that did not do its work.
 
-    At once after a call that is known to have done nothing for now, else after a growing wait, so that a call
-    without effect does not fill the history (R21).
+    Once it is over, and after a wait that doubles with each try: a call without effect does not fill the history
+    (R21). One that was done, or refused for good, is asked again once a day at last; a stop that was refused is not
+    left that long.
     """
     if earlier is None:
         return True
     if not earlier.over(situation.as_of):
         return False
-    longest = timedelta(days=1) if earlier.done else REPEAT_MAX
-    wait: timedelta = min(REPEAT_FIRST * (1 << max(0, min(repeats - 1, 12))), longest)
+    stopping = earlier.verb in (Verb.STOP, Verb.STOP_JOB)
+    settled = earlier.done or (earlier.closed and not earlier.retry and not stopping)
+    wait: timedelta = min(REPEAT_FIRST * (1 << min(earlier.tries - 1, 12)), ANSWERED_MAX if settled else REPEAT_MAX)
     return situation.as_of >= earlier.as_of + wait

@@ -13,7 +13,7 @@ from streams.messages.spec import Unmatched
 from streams.messages.values import Disposition, ObjectRef, ReplyOutcome
 
 RETRY_FIRST = timedelta(seconds=5)
-RETRY_MAX = timedelta(minutes=1)
+RETRY_MAX = timedelta(minutes=15)
 
 
 def launch(situation: Situation) -> tuple[Step, ...]:
@@ -73,7 +73,7 @@ def _start_reason(situation: Situation, newest: SubmissionRecord) -> Reason | No
         return None
     if last.made_nothing:
         tries = len(newest.attempts) - len(counted)
-        wait = min(RETRY_FIRST * 2 ** min(tries - 1, 6), RETRY_MAX)
+        wait = min(RETRY_FIRST * 2 ** min(tries - 1, 8), RETRY_MAX)
         return Reason.RETRY_AFTER_UNREACHABLE if situation.now >= last.at + wait else None
     return Reason.RETRY_AFTER_UNKNOWN
 

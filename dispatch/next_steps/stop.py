@@ -57,7 +57,7 @@ def _wants_stop(situation: Situation, held: ObjectRecord, seen: Sighting, reason
     earlier = calls.last(situation, held.ref, Verb.STOP)
     if earlier is not None and earlier.closed and earlier.retry:
         return situation.as_of >= earlier.as_of + timedelta(seconds=situation.capabilities.find_every_s)
-    return calls.may_repeat(situation, earlier, held.stops)
+    return calls.may_repeat(situation, earlier)
 
 
 def condemned(situation: Situation, held: ObjectRecord, seen: Sighting) -> Reason | None:
