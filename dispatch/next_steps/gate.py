@@ -86,7 +86,7 @@ def _duplicates_retired(situation: Situation, held: ObjectRecord) -> Condition:
     waits = [
         f"{o.ref.id} is not retired"
         for o in situation.record.objects.values()
-        if o.submission == held.submission and o.ref != held.ref and not o.retired
+        if o.submission == held.submission and o.ref != held.ref and not o.retired and not o.ignored
     ]
     return _condition("duplicates are retired", waits)
 
@@ -124,12 +124,21 @@ def _others(situation: Situation, held: ObjectRecord) -> list[ObjectRecord]:
 
 def _others_ended(situation: Situation, held: ObjectRecord) -> Condition:
     waits = [f"{o.ref.id} is not seen ended" for o in _others(situation, held) if not situation.ended(o)]
+    waits += [f"{o.ref.id} ended and can run again" for o in _others(situation, held) if _runs_again(situation, o)]
     waits += [
         f"{ref.id} is shown and not recorded"
         for ref, s in situation.shown.items()
         if ref not in situation.record.objects and s.phase is not Phase.ENDED
     ]
     return _condition("every other object of the job has ended", waits)
+
+
+def _runs_again(situation: Situation, other: ObjectRecord) -> bool:
+    """Shown ended, and until it is stopped and its controllers have seen that, it can run again by itself."""
+    seen = situation.shown.get(other.ref)
+    return (
+        situation.capabilities.ended_runs_again and seen is not None and not seen.end_final and situation.ended(other)
+    )
 
 
 def _others_gone(situation: Situation, held: ObjectRecord) -> Condition:
