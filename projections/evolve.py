@@ -26,7 +26,7 @@ from projections.record import (
 from streams.messages import events
 from streams.messages.events import Entry, Envelope, Quarantined, UnknownEvent
 from streams.messages.plan import hold_key, paid_key
-from streams.messages.values import AttemptRef, Disposition, HoldKind, MessageRef, ObjectRef
+from streams.messages.values import AttemptRef, Disposition, HoldKind, MessageRef, ObjectRef, Phase
 
 
 def empty(tenant: str, job: str) -> Record:
@@ -286,8 +286,22 @@ def _disposed(record: Record, event: events.TargetDisposed) -> Record:
     if event.disposition is Disposition.ADOPT and event.submission is not None and event.attempt is not None:
         answered = AttemptRef(submission=event.submission, attempt=event.attempt)
         record = intents.put_attempt(record, answered, object=target)
-        return _with_object(record, target, submission=event.submission, attempt=event.attempt)
+        return _adopted(record, target, answered)
     return _given_up_with(_with_object(record, target, disposition=event.disposition), target, event.disposition)
+
+
+def _adopted(record: Record, ref: ObjectRef, answered: AttemptRef) -> Record:
+    """The object as our own; a person's word is also the authority for the run that is on."""
+    held = record.objects.get(ref)
+    if held is None:
+        return record
+    run = held.run_record(held.run)
+    if run is not None and held.phase in (Phase.QUEUED, Phase.RUNNING, Phase.ENDING):
+        held = sightings.put_run(held, replace(run, begun=True, authorized=True))
+    held = replace(
+        held, submission=answered.submission, attempt=answered.attempt, disposition=Disposition.ADOPT, alive_again=False
+    )
+    return replace(record, objects={**record.objects, ref: held})
 
 
 def _given_up_with(record: Record, ref: ObjectRef, disposition: Disposition) -> Record:
