@@ -19,6 +19,7 @@ from streams.messages.values import (
     CessationAnswer,
     CessationBasis,
     Found,
+    NodeState,
     ObjectRef,
     Phase,
     Sighting,
@@ -35,7 +36,7 @@ def objects_seen(record: Record, found: Found, read_revision: int, now: datetime
     look = Look(found.as_of, read_revision, record.revision, now)
     changed = tuple(s for s in found.sightings if _is_news(record, s, look))
     shown = {s.object for s in found.sightings}
-    missing = tuple(ref for ref, held in record.objects.items() if ref not in shown and _misses(held, found))
+    missing = tuple(ref for ref, held in record.objects.items() if ref not in shown and _misses(held, look))
     if changed or missing:
         return ObjectsSeen(as_of=found.as_of, read_revision=read_revision, sightings=changed, missing=missing)
     if intents.after_find(record, look, record.number + 1) == record:
@@ -43,9 +44,10 @@ def objects_seen(record: Record, found: Found, read_revision: int, now: datetime
     return ObjectsSeen(as_of=found.as_of, read_revision=read_revision)
 
 
-def _misses(held: ObjectRecord, found: Found) -> bool:
-    newer = held.as_of is None or held.as_of <= found.as_of
-    return newer and not held.missing and not held.accounted
+def _misses(held: ObjectRecord, look: Look) -> bool:
+    """Whether its absence is news: it was known before this Find began."""
+    newer = held.as_of is None or held.as_of <= look.as_of
+    return newer and held.first_revision <= look.read_revision and not held.missing and not held.accounted
 
 
 def _is_news(record: Record, seen: Sighting, look: Look) -> bool:
@@ -104,9 +106,14 @@ def cessation_seen(
     answer, basis = word.answer, word.basis
     if answer is CessationAnswer.MAY_RUN and _presumed(known, word, capabilities):
         answer, basis = CessationAnswer.CEASED, CessationBasis.PRESUMED
-    if (answer, basis, word.nodes) == (known.answer, known.basis, known.node_states):
+    if (answer, basis, _places(word.nodes)) == (known.answer, known.basis, _places(known.node_states)):
         return None
     return CessationSeen(object=ref, run=run, answer=answer, basis=basis, nodes=word.nodes, as_of=word.as_of)
+
+
+def _places(nodes: tuple[NodeState, ...]) -> frozenset[tuple[str, bool]]:
+    """Each node and whether anything may run there: how many processes, or what the node calls itself, is no news."""
+    return frozenset((n.node, bool(n.may_run)) for n in nodes)
 
 
 def _presumed(run: RunRecord, word: Cessation, capabilities: Capabilities) -> bool:
