@@ -8,7 +8,7 @@ from streams.codec import digest_of
 from streams.messages.calls import Capabilities
 from streams.messages.commands import CancelJob, IfUnknown, SubmitJob
 from streams.messages.events import JobCancelled, JobSubmitted
-from streams.messages.plan import PlanAction, RecoveryPlan, default_plan
+from streams.messages.plan import RULE_HOLD, PlanAction, RecoveryPlan, default_plan
 from streams.messages.reasons import Reason, RefusalCode
 
 
@@ -36,6 +36,11 @@ def submit(record: Record, command: SubmitJob, facts: Facts) -> Answered:
         return Refused(
             RefusalCode.UNKNOWN_CLUSTER,
             f'no agent or supervisor serves cluster "{command.spec.cluster}": check the name, or start its agent',
+        )
+    if command.spec.hold is not None and command.command.startswith(RULE_HOLD):
+        return Refused(
+            RefusalCode.INSTANCE_USED,
+            f'"{command.command}" would name the hold like one of a rule: use another command id',
         )
     plan = command.plan or default_plan(requeue_preempted=bool(able.requeue_of))
     fault = plan_fault(plan, able, command.spec.cluster)

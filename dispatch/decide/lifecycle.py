@@ -9,7 +9,7 @@ from projections.controls import Control
 from projections.record import ObjectRecord, Record
 from streams.messages.commands import HoldJob, ReleaseJob, RequeueJob, Retries, SetControls
 from streams.messages.events import ControlsSet, HoldAsked, HoldLifted, RequeueAuthorized, SubmissionAuthorized
-from streams.messages.plan import PERSON
+from streams.messages.plan import PERSON, RULE_HOLD
 from streams.messages.reasons import Reason, RefusalCode
 from streams.messages.values import HoldKind, Phase
 
@@ -34,7 +34,7 @@ def hold(record: Record, command: HoldJob, facts: Facts) -> Answered:
     if stands is not None:
         return stands
     instance = command.instance or command.command
-    if instance in record.holds or instance.startswith("rule-"):
+    if instance in record.holds or instance.startswith(RULE_HOLD):
         return Refused(RefusalCode.INSTANCE_USED, f'a hold "{instance}" was asked before: choose another instance name')
     if command.now and not _can_hold_now(facts):
         return Refused(

@@ -7,7 +7,7 @@ from dispatch.next_steps.ends import End
 from dispatch.situation import Situation, Step
 from projections.record import HoldRecord, RequeueIntent
 from streams.messages.events import HoldAsked, OutcomeDecided, RequeueAuthorized, SubmissionAuthorized
-from streams.messages.plan import PERSON, RESUBMIT_INSTEAD, PlanAction, PlanRule, WhenSpent
+from streams.messages.plan import PERSON, RESUBMIT_INSTEAD, RULE_HOLD, PlanAction, PlanRule, WhenSpent
 from streams.messages.reasons import Reason
 from streams.messages.values import CauseKind, HoldKind, Outcome, Phase, Verb
 
@@ -40,7 +40,7 @@ def _spent(end: End, rule: PlanRule) -> Step:
 
 
 def _instance(end: End) -> str:
-    return f"rule-{end.submission}-{end.run}"
+    return f"{RULE_HOLD}{end.submission}-{end.run}"
 
 
 def _hold(end: End, rule: PlanRule, reason: Reason) -> Step:

@@ -13,6 +13,7 @@ NOT_IN_ANY = frozenset({CauseKind.COMPLETED, CauseKind.STOPPED})
 ANY = "any"
 PERSON = "person"
 RESUBMIT_INSTEAD = "/resubmit"
+RULE_HOLD = "rule-"
 
 
 class PlanAction(StrEnum):
