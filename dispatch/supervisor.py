@@ -122,6 +122,8 @@ async def _settle_unknown(hands: Hands, record: Record) -> Pass:
         await hands.publish(record)
         record = await decide(hands, record, JobSettled(as_of=None), Reason.ALL_CLAUSES_HOLD)
         return Pass(Result.ACTED, record)
+    if record.strange:
+        return Pass(Result.STRANGE, record, why=record.strange[0].text)
     return Pass(Result.QUIET, record)
 
 

@@ -107,7 +107,8 @@ def _cause(situation: Situation, held: ObjectRecord, run: RunRecord | None) -> C
     cause = run.cause if run is not None and run.cause is not None else held.cause
     cause = cause or Cause(kind=CauseKind.UNKNOWN)
     stops = situation.record.calls_on(held.ref, Verb.STOP)
-    if cause.kind is CauseKind.STOPPED and any(c.reason is Reason.START_WITHIN for c in stops):
+    untold = cause.kind is CauseKind.UNKNOWN and (run is None or run.started_as_of is None)
+    if (cause.kind is CauseKind.STOPPED or untold) and any(c.reason is Reason.START_WITHIN for c in stops):
         return replace(cause, kind=CauseKind.NEVER_STARTED)
     return cause
 
