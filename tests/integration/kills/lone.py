@@ -1,0 +1,138 @@
+"""One supervisor for one job, in a process of its own that may be killed at any await. Everything it uses is real."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from msgspec.structs import replace
+
+from adapters.local.adapter import LocalAdapter
+from adapters.port import Adapter
+from dispatch import identity
+from dispatch.act import Hands
+from dispatch.replica import commands
+from dispatch.replica.passes import Passes, Records
+from dispatch.replica.telling import Teller
+from projections.record import Record
+from streams import codec, subjects
+from streams.jetstream.connect import connect
+from streams.jetstream.settings import BusSettings
+from streams.messages.calls import Capabilities
+from streams.messages.commands import Command
+from tests.integration.kills.points import Counted, Points
+
+INSTALLATION = "kills"
+LOOKS_MAX = 400
+PAUSE_S = 0.1
+
+
+class QuickAdapter(LocalAdapter):
+    """The local adapter with short deadlines, so that a call lost with its supervisor is soon over."""
+
+    async def capabilities(self) -> Capabilities:
+        return replace(await super().capabilities(), start_deadline_s=2.0, call_deadline_s=2.0, call_bound_s=2.0)
+
+
+class Handed:
+    """A command in hand without a queue: never redelivered, so that the kill decides what becomes of it."""
+
+    def __init__(self, command: Command) -> None:
+        self.subject = subjects.command(command.tenant, "ana", codec.verb_of(command), command.job)
+        self.data = codec.encode_command(command)
+        self.sequence = 1
+
+    async def ack(self) -> None: ...
+
+    async def in_progress(self) -> None: ...
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """`armed` says from when on awaits count; `order` is a command given once the record is as `when` says."""
+
+    submit: Command
+    armed: Callable[[Record], bool]
+    order: Command | None = None
+    when: Callable[[Record], bool] = lambda record: False
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where everything is: the bus, the local cluster's directory."""
+
+    url: str
+    state_dir: Path
+
+
+class Lone:
+    """Drives one job alone: its command, its passes, its calls one after another."""
+
+    def __init__(self, place: Place, points: Points) -> None:
+        self.place = place
+        self.points = points
+        self._calls: list[Coroutine[Any, Any, None]] = []
+
+    async def run(self, scenario: Scenario) -> int:
+        """The number of points passed, if nothing killed it."""
+        bus = await connect(BusSettings(urls=(self.place.url,)))
+        points = self.points
+        adapter = cast(Adapter, Counted(QuickAdapter(self.place.state_dir), "adapter", points))
+        history = cast(Any, Counted(bus.history, "history", points))
+        buckets = cast(Any, Counted(bus.buckets, "buckets", points))
+        wakeups = cast(Any, Counted(bus.wakeups, "wakeups", points))
+        hands = Hands(
+            history=history,
+            adapter_of=lambda cluster: adapter,
+            clock=identity.now,
+            new_id=identity.new_event_id,
+            by=f"replica:lone-{os.getpid()}",
+            installation=INSTALLATION,
+            spawn=self._calls.append,
+            wake=wakeups.wake,
+            publish=lambda record: teller.receipts(record),
+        )
+        teller = Teller(buckets, hands, lambda: ())
+        passes = Passes(hands, wakeups, Records(10), teller.tell)
+        await self._drive(hands, passes, buckets, scenario)
+        await bus.close()
+        return points.passed
+
+    async def _drive(self, hands: Hands, passes: Passes, buckets: Any, scenario: Scenario) -> None:  # noqa: ANN401 - counted
+        tenant, job = scenario.submit.tenant, scenario.submit.job
+        record = Record(tenant=tenant, job=job)
+        self.points.armed = scenario.armed(record)
+        await commands.handle(hands, buckets, Handed(scenario.submit))
+        order = scenario.order
+        for _ in range(LOOKS_MAX):
+            done = await passes.look(tenant, job)
+            record = done.record
+            self.points.armed = self.points.armed or scenario.armed(record)
+            while self._calls:
+                await self._calls.pop(0)
+            if order is not None and scenario.when(record):
+                self.points.armed = True
+                await commands.handle(hands, buckets, Handed(order))
+                order = None
+            if record.settled:
+                return
+            await asyncio.sleep(PAUSE_S)  # waits: a process of the job to change by itself
+        raise AssertionError(f"{job} did not settle by itself")
+
+
+def child(place: Place, scenario: Scenario, kill_at: int, told: Path) -> None:
+    """In a forked process: run until killed, or leave the number of points passed in `told`."""
+    points = Points(kill_at, lambda name: _write(told, f"killed {name}"))
+    passed = asyncio.run(Lone(place, points).run(scenario))
+    _write(told, f"whole {passed}")
+
+
+def _write(told: Path, text: str) -> None:
+    with told.open("w") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
