@@ -92,7 +92,8 @@ class LocalAdapter(AskingAdapter):
             now = time.monotonic()
             if now - began > self._reply_within_s:
                 if self._inbox.withdraw(posted):
-                    raise UnreachableError("the host did not look at the call, which was withdrawn")
+                    why = "did not look at it" if daemon.is_up(self.state_dir) else "does not start: see its daemon.log"
+                    raise UnreachableError(f"the call was withdrawn: the host {why}")
                 if (data := self._inbox.collect(posted)) is None:
                     raise no_answer(request, f"no reply within {self._reply_within_s:g} s")
                 break

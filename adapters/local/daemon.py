@@ -24,6 +24,7 @@ from adapters.files import write_whole
 from adapters.local.calls import answer
 from adapters.local.host import LocalHost
 from adapters.local.inbox import Bell, Inbox
+from adapters.local.processes import become_subreaper
 from adapters.local.settings import SETTINGS, read_settings
 
 LOCK, WHO, LOG = "daemon.lock", "daemon.json", "daemon.log"
@@ -157,6 +158,7 @@ def run(state_dir: Path, *, wall_ns: Callable[[], int] = time.time_ns) -> None:
     lock = hold_lock(state_dir)
     if lock is None:
         return
+    become_subreaper()  # what a dead runner leaves falls to us
     daemon = Daemon(state_dir, wall_ns=wall_ns)
     signal.signal(signal.SIGTERM, daemon.leave)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -167,5 +169,5 @@ def run(state_dir: Path, *, wall_ns: Callable[[], int] = time.time_ns) -> None:
 
 
 def main(state_dir: str) -> None:
-    os.umask(0o077)
+    os.chdir("/")
     run(Path(state_dir))

@@ -40,7 +40,7 @@ class LocalHost:
     def __init__(self, state_dir: Path, settings: LocalSettings, clock: HostClock, *, boot: str) -> None:
         self.settings = settings
         self.clock = clock
-        self.site = Site(state_dir, base_dir=settings.base_dir, boot=boot)
+        self.site = Site(state_dir, settings, boot=boot)
         self.store = ObjectStore(state_dir / "objects")
         self.floors = FloorStore(state_dir / "floors")
         self.changes = ChangesWriter(state_dir)
@@ -53,7 +53,7 @@ class LocalHost:
     def take_settings(self, settings: LocalSettings) -> None:
         """Go by these from now on; the boot id was read when this host began."""
         self.settings = settings
-        self.site = Site(self.site.state_dir, base_dir=settings.base_dir, boot=self.site.boot)
+        self.site = Site(self.site.state_dir, settings, boot=self.site.boot)
 
     @property
     def busy(self) -> bool:
@@ -116,7 +116,7 @@ class LocalHost:
         known = self._runs.get(one.id)
         if known is not None and known.run == run:
             return known
-        found = LocalRun(run, one.run_folder(run), one.mark(run), self.site)
+        found = LocalRun(run, one.run_folder(run), self.site.mark(one, run), self.site)
         if one.live and run == one.state.run:
             self._runs[one.id] = found
         return found
@@ -152,7 +152,10 @@ class LocalHost:
             return why_waiting(this, waiting, slots=self.settings.slots, taken=self.taken())
         if one.live:
             run = self.run_of(one, one.state.run)
-            if run.stage() is Stage.LOST:
+            stage = run.stage()
+            if stage is Stage.BEGINNING:
+                return "its runner is starting", None
+            if stage is Stage.LOST:
                 left = ", ".join(str(process) for process in run.remains()) or "a process of another container"
                 return f"its runner died; still alive: {left}", None
             return "", None

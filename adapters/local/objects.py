@@ -72,10 +72,6 @@ class LocalObject:
     def ref(self, cluster: str) -> ObjectRef:
         return ObjectRef(cluster=cluster, id=self.id, created=self.record.tag.nonce)
 
-    def mark(self, run: int) -> str:
-        """What every process of this run bears in its environment."""
-        return f"{self.record.tag.nonce}.{self.id}.{run}"
-
     def run_folder(self, run: int) -> Path:
         return self.folder / RUNS / str(run)
 

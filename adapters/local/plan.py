@@ -12,6 +12,7 @@ from pathlib import Path
 
 from adapters.errors import RefusedError
 from adapters.local.objects import SCRIPT, LocalObject, ObjectRecord
+from adapters.local.settings import LocalSettings
 from streams.messages.spec import JobSpec, SecretRef
 from streams.messages.values import Value, epoch_of
 
@@ -43,11 +44,16 @@ class RunPlan(Value, frozen=True, kw_only=True, omit_defaults=False):
 class Site:
     """Where a directory's runs are: its folders, this machine's name and boot."""
 
-    def __init__(self, state_dir: Path, *, base_dir: str, boot: str) -> None:
+    def __init__(self, state_dir: Path, settings: LocalSettings, *, boot: str) -> None:
         self.state_dir = state_dir
-        self.base_dir = Path(base_dir)
+        self.base_dir = Path(settings.base_dir)
+        self.host = settings.host
         self.boot = boot
         self.node = os.uname().nodename
+
+    def mark(self, one: LocalObject, run: int) -> str:
+        """What every process of this run bears in its environment, and no other process anywhere."""
+        return f"{self.host}.{one.record.tag.nonce}.{one.id}.{run}"
 
     @property
     def bell(self) -> Path:
@@ -90,7 +96,7 @@ def make_plan(one: LocalObject, run: int, site: Site) -> RunPlan:
     workdir = str(site.base_dir / spec.run.workdir)
     argv = spec.run.command if spec.run.command is not None else ("/bin/sh", str(one.folder / SCRIPT))
     return RunPlan(
-        mark=one.mark(run),
+        mark=site.mark(one, run),
         boot=site.boot,
         node=site.node,
         bell=str(site.bell),

@@ -91,6 +91,13 @@ def bears_mark(process: Process, mark: str) -> bool:
     return False
 
 
+def bears_any_mark(process: Process) -> bool:
+    """Whether the process was started as a part of any run."""
+    with contextlib.suppress(*NOT_OURS), open(f"{_folder(process)}/environ", "rb") as file:
+        return f"\0{MARK}=".encode() in b"\0" + file.read()
+    return False
+
+
 def has_open(process: Process, device: int, inode: int) -> bool:
     """Whether the process holds this file open."""
     folder = f"{_folder(process)}/fd"

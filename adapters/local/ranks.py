@@ -36,6 +36,8 @@ class Launcher:
 
     def start(self, index: int, output: str) -> Rank:
         """Start one rank. Raises LaunchError if its program, working directory or output file cannot be had."""
+        if not os.path.isdir(self.workdir):
+            raise LaunchError(f"rank {index}: workdir: no such directory")
         try:
             os.makedirs(os.path.dirname(output), exist_ok=True)
             log = os.open(output, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)

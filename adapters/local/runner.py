@@ -171,7 +171,7 @@ class Runner:
                 os.killpg(rank.pid, signal.Signals[f"SIG{self.plan.signal}"])
 
     def heed_memory(self, limit: int) -> None:
-        used = memory.used_bytes(self.processes(), limit)
+        used = memory.used_bytes(descendants(os.getpid(), all_processes()), limit)
         if used > limit:
             raw = {"by": "measured", "used": str(used), "limit": str(limit)}
             self.end("out-of-memory", rank=0 if len(self.ranks) == 1 else None, raw=raw)

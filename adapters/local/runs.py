@@ -16,7 +16,18 @@ import msgspec
 from adapters.files import read_or_none, write_once, write_whole
 from adapters.local.claims import CLAIM, claim_for_nobody, is_held, read_claim, runner_lives
 from adapters.local.plan import PLAN, RunPlan, Site
-from adapters.local.processes import MARK, Process, all_processes, bears_mark, descendants, has_open, look_at, send
+from adapters.local.processes import (
+    MARK,
+    Process,
+    all_processes,
+    bears_any_mark,
+    bears_mark,
+    descendants,
+    has_open,
+    is_alive,
+    look_at,
+    send,
+)
 from adapters.local.runner import ENDED, ENDING, ORDER
 from streams.messages.values import Cause, CauseKind, Value
 
@@ -52,8 +63,9 @@ class LocalRun:
         self.boot = site.boot
         self.node = site.node
         self._spawned = 0
-        self._child: int | None = None
+        self._child: Process | None = None
         self._kill_at: float | None = None
+        self._found: set[tuple[int, int]] = set()
 
     def stage(self) -> Stage:
         """Where the run is now. A run of an earlier boot, or of a container that is gone, is ended by this look."""
@@ -80,7 +92,7 @@ class LocalRun:
 
     def begin(self, plan: Callable[[], RunPlan]) -> None:
         """See to it that a runner is on its way. Any number of them may be sent: one claims the run, once."""
-        if self._child is not None and look_at(self._child) is not None:
+        if self._child is not None and is_alive(self._child.pid, self._child.started):
             return
         if self._spawned == SPAWNS_MAX:
             if claim_for_nobody(str(self.folder), self.boot):
@@ -89,7 +101,7 @@ class LocalRun:
         self.folder.mkdir(parents=True, mode=0o700, exist_ok=True)
         if not (self.folder / PLAN).exists():
             write_whole(self.folder / PLAN, msgspec.json.encode(plan()))
-        self._child = spawn_runner(self.folder, self.mark)
+        self._child = look_at(spawn_runner(self.folder, self.mark))
         self._spawned += 1
 
     def order(self, why: str) -> None:
@@ -107,16 +119,22 @@ class LocalRun:
             send(runner, signal.SIGTERM)
 
     def remains(self) -> list[Process]:
-        """What lives of a run whose runner is dead: what bears its mark, holds its lock, or descends from these."""
+        """What lives of a run whose runner is dead: what bears its mark, holds its lock, or descends from these.
+
+        Also what fell to us, its subreaper after the runner, and bears no mark; and what was found before.
+        """
         there = all_processes()
         found = [one for one in there if bears_mark(one, self.mark)]
         if is_held(str(self.folder)):
             lock = (self.folder / CLAIM).stat()
             found += [one for one in there if one not in found and has_open(one, lock.st_dev, lock.st_ino)]
+        found += [one for one in there if one.parent == os.getpid() and not bears_any_mark(one)]
+        found += [one for one in there if (one.pid, one.started) in self._found]
         known = {one.pid: one for one in found}
         for one in found:
             known.update({child.pid: child for child in descendants(one.pid, there)})
         known.pop(os.getpid(), None)
+        self._found = {(one.pid, one.started) for one in known.values()}
         return list(known.values())
 
     def clear(self, grace_s: float) -> list[Process]:

@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 import signal
+import sys
 from pathlib import Path
 
 from adapters.local.adapter import LocalAdapter
@@ -34,7 +35,7 @@ THEN = {
 
 def program(marks: Path, then: str) -> tuple[str, ...]:
     """A rank that marks its beginning and then does this."""
-    return ("python3", "-I", "-S", "-c", MARK + then, str(marks))
+    return (sys.executable, "-I", "-S", "-c", MARK + then, str(marks))
 
 
 def read_marks(marks: Path, name: JobName) -> list[tuple[int, int, int, bool]]:
