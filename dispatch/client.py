@@ -190,14 +190,14 @@ class AsyncClient:
         CodecError when the command breaks a rule of its type. Cancelled: as undecided.
         """
         deadline = time.monotonic() + self.timeout_s
-        sequence = await self._publish(command, deadline)
+        sequence = await self.publish(command, deadline=deadline)
         if sequence is None:
             return Undecided(command=command.command)
         receipt = await self.wait_receipt(command.command, deadline=deadline)
         return Stored(command=command.command, sequence=sequence) if receipt is None else outcome_of(receipt)
 
-    async def _publish(self, command: Command, deadline: float) -> int | None:
-        """The command's sequence; None when it was sent and never acknowledged.
+    async def publish(self, command: Command, *, deadline: float) -> int | None:
+        """The command's sequence; None when it was sent and not acknowledged until `deadline` (monotonic).
 
         Sent again under the same id until then: the record remembers command ids, so twice is once.
         """

@@ -47,7 +47,10 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a command runs with. `address` is None when no place names a bus: never localhost."""
+    """What a command runs with. `address` is None when no place names a bus: never localhost.
+
+    `local_dir`: the local cluster's directory, where the settings are those of a `dispatch up` on this machine.
+    """
 
     address: BusAddress | None
     bus_source: str
@@ -56,6 +59,7 @@ class Settings:
     context: Found
     actor: str
     protect: bool = False
+    local_dir: Path | None = None
 
     def where(self, cluster: str | None = None) -> str:
         """`prod · nlp @ hpc2`: what everything that changes something prints first."""
@@ -97,6 +101,7 @@ class Place:
     cluster: str | None = None
     actor: str | None = None
     spelled: tuple[str, str, str] | None = None
+    local_dir: Path | None = None
 
     def name_of(self, setting: str) -> str:
         """How a person gives this setting here: `--tenant`, `DISPATCH_DEFAULT_TENANT`, `context prod`."""
@@ -128,6 +133,7 @@ def resolve(flags: Flags, environ: Mapping[str, str], here: Path) -> Settings:
         context=Found(context.name if context else None, source if context else ""),
         actor=_actor(next((place.actor for place in places if place.actor), None), address, environ),
         protect=context.protect if context else False,
+        local_dir=at.local_dir if at else None,
     )
 
 
@@ -209,8 +215,10 @@ def running_up(here: Path) -> Place | None:
             continue
         texts = {name: str(told[name]) if told.get(name) else None for name in ("creds", "tenant", "cluster", "actor")}
         creds = None if texts["creds"] is None else path.parent / texts["creds"]
-        bus = BusAddress(nats, creds) if nats else None
-        return Place(str(path.parent), bus, texts["tenant"], texts["cluster"], texts["actor"])
+        monitoring = tuple(str(url) for url in told.get("monitoring") or ())
+        bus = BusAddress(nats, creds, monitoring=monitoring) if nats else None
+        names = (texts["tenant"], texts["cluster"], texts["actor"])
+        return Place(str(path.parent), bus, *names, local_dir=path.parent / "local")
     return None
 
 

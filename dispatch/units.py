@@ -1,7 +1,7 @@
 """Durations and sizes as people write them: always with a unit (CLI 3).
 
 A duration is one or more numbers with units, largest first: `90s`, `1h30m`, `2d04h`, `250ms`. A size is one
-number with K, M, G or T (powers of 1000) or Ki, Mi, Gi, Ti (powers of 1024).
+number with K, M, G or T (powers of 1000), Ki, Mi, Gi or Ti (powers of 1024), or B (bytes).
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from decimal import Decimal
 
 DURATION_UNITS = {"d": 86400, "h": 3600, "m": 60, "s": 1}
 SIZE_UNITS = {
+    "B": 1,
     "K": 10**3,
     "M": 10**6,
     "G": 10**9,
@@ -26,7 +27,7 @@ _DURATION = re.compile(
     r"(?:(?P<m>[0-9]{1,9}(?:\.[0-9]{1,6})?)m(?!s))?(?:(?P<s>[0-9]{1,9}(?:\.[0-9]{1,6})?)s)?"
     r"(?:(?P<ms>[0-9]{1,9})ms)?\Z"
 )
-_SIZE = re.compile(r"(?P<number>[0-9]{1,15}(?:\.[0-9]{1,6})?)(?P<unit>[KMGT]i?)B?\Z")
+_SIZE = re.compile(r"(?P<number>[0-9]{1,15}(?:\.[0-9]{1,6})?)(?P<unit>[KMGT]i?)?B?\Z")
 _BARE = re.compile(r"[0-9]+(?:\.[0-9]+)?\Z")
 
 
@@ -58,7 +59,7 @@ def parse_size(text: str) -> int:
     match = _SIZE.match(text)
     if match is None:
         raise ValueError(f"{text[:40]!r} is not a size")
-    return int(Decimal(match["number"]) * SIZE_UNITS[match["unit"]])
+    return int(Decimal(match["number"]) * SIZE_UNITS[match["unit"] or "B"])
 
 
 def exact_duration(seconds: float) -> str:

@@ -30,7 +30,7 @@ class Verbs(click.Group):
         from importlib import import_module
 
         module = import_module(f"dispatch.cli.commands.{VERBS[cmd_name][0]}")
-        found = getattr(module, cmd_name)
+        found = getattr(module, f"{cmd_name}_" if cmd_name == "list" else cmd_name)
         assert isinstance(found, click.Command)
         return found
 

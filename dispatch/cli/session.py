@@ -66,7 +66,8 @@ class Session:
 
     async def names(self) -> list[str]:
         """Every job of the tenant, from the status bucket, in order of name."""
-        return sorted([entry.key.partition(".")[2] async for entry in self.bus.buckets.list_status(tenant=self.tenant)])
+        keys = [entry.key async for entry in self.bus.buckets.list_status(tenant=self.tenant)]
+        return sorted(key.partition(".")[2] for key in keys if "." in key)
 
     async def read(self, name: str) -> Read:
         """The history of the job of that name, or of the only one whose name begins so. Raises CliError (3)."""
@@ -114,6 +115,10 @@ class Session:
     async def _read(self, job: str) -> Read:
         entries = await self.client.history(job)
         return Read(job, entries, folded(self.tenant, job, entries))
+
+    async def maybe(self, name: str) -> Read:
+        """The history of the job of exactly this name, empty for one never seen."""
+        return await self._read(name)
 
     async def refreshed(self, read: Read) -> Read:
         """The same job with what has been stored since."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 
 from dispatch.units import elapsed, exact_duration
 
 __all__ = ["Times", "elapsed", "exact_duration", "wire_time"]
+
+_STAMP = re.compile(r"\b[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +36,10 @@ class Times:
     def since(self, moment: datetime | None) -> str:
         """How long ago; `-` for none."""
         return "-" if moment is None else elapsed((self.now - moment).total_seconds())
+
+    def local(self, sentence: str) -> str:
+        """A sentence with its RFC 3339 times put into the reader's zone."""
+        return _STAMP.sub(lambda match: self.at(datetime.fromisoformat(match[0].replace("Z", "+00:00"))), sentence)
 
     def header(self) -> str:
         """`03:06:34 UTC+1`."""

@@ -34,7 +34,7 @@ def _file() -> ContextsFile:
 
 
 @command(NoOptions)
-def list_(tool: Tool, options: NoOptions) -> Exit:
+def list_(tool: Tool, _options: NoOptions) -> Exit:
     """Every context; the current one is marked."""
     file = _file()
     rows = [["", "CONTEXT", "TENANT", "CLUSTER", "PROTECT", "BUS"]]
@@ -60,7 +60,7 @@ def use(tool: Tool, options: UseOptions) -> Exit:
 
 
 @command(NoOptions)
-def none(tool: Tool, options: NoOptions) -> Exit:
+def none(tool: Tool, _options: NoOptions) -> Exit:
     """Make no context the current one."""
     file = _file()
     set_current(file, None)
@@ -69,7 +69,7 @@ def none(tool: Tool, options: NoOptions) -> Exit:
 
 
 @command(NoOptions)
-def show(tool: Tool, options: NoOptions) -> Exit:
+def show(tool: Tool, _options: NoOptions) -> Exit:
     """Each setting, and the place it came from."""
     found = _told(tool.settings)
     rows = [[name, each.value or "-", _source(each)] for name, each in found.items()]

@@ -42,15 +42,16 @@ def _has_bus(tool: Tool) -> bool:
 
 async def _others(tool: Tool) -> dict[str, str]:
     """The version of each live replica; nothing when the bus does not answer."""
+    from dispatch.cli.looking import beats
     from streams.errors import StreamError
 
     try:
         async with tool.session() as session:
-            beats = await session.beats()
+            found = await beats(session)
     except StreamError as error:
         tool.screen.hint(f"the bus does not answer: {error}")
         return {}
-    return {beat.name: beat.version for beat in beats}
+    return {beat.name: beat.version for beat in found.replicas or ()}
 
 
 def _line(others: dict[str, str]) -> str:

@@ -1,0 +1,85 @@
+"""Waiting for a cancel to get as far as was asked, each stage printed with the event that reached it (CLI 2.3)."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+from dispatch.cli.exits import Exit
+from dispatch.cli.looking import frame_of
+from dispatch.cli.session import Read, Session
+from dispatch.cli.views.frame import Frame
+from projections.receipt import Written, receipt
+from projections.record import CancelRecord
+
+POLL_S = 0.25
+ORDER = ("asked", "committed", "stopped", "complete", "settled")
+NEEDED = {"stopped": "stopped", "complete": "complete", "proven": "settled"}
+
+
+async def await_stage(session: Session, job: str, stage: str) -> Exit:
+    """Print the stages of the job's cancel as they come, until `stage`; 8 when `--timeout` passed first."""
+    tool = session.tool
+    deadline = None if tool.flags.timeout is None else time.monotonic() + tool.flags.timeout
+    read = await session.exactly(job)
+    shown = 0
+    while True:
+        frame = await frame_of(session, read)
+        stages = reached(frame)
+        if not tool.flags.json:
+            for line in stages[shown:]:
+                tool.screen.say(f"  {line[1]}")
+        shown = len(stages)
+        if any(name == NEEDED[stage] for name, _ in stages):
+            return _done(session, read, frame)
+        if deadline is not None and time.monotonic() >= deadline:
+            tool.screen.hint(f"--timeout ended the wait; the cancel of {job} stands and goes on")
+            return Exit.TIMED_OUT
+        await asyncio.sleep(POLL_S)
+        read = await session.refreshed(read)
+
+
+def _done(session: Session, read: Read, frame: Frame) -> Exit:
+    tool = session.tool
+    if tool.flags.json:
+        tool.document("cancel", frame.status())
+    elif read.record.settled:
+        tool.screen.say(f"cancelled, settled #{read.record.settled_number}")
+    return Exit.DONE
+
+
+def reached(frame: Frame) -> list[tuple[str, str]]:
+    """The stages that the cancel has reached, each with its line."""
+    record = frame.record
+    cancel = record.cancel
+    if cancel is None:
+        return []
+    at = frame.times.at
+    told = [
+        ("asked", f"asked      {at(cancel.asked_at or cancel.at)}  {cancel.command or ''}".rstrip()),
+        ("committed", f"committed  {at(cancel.at)}  #{cancel.number}  {_committed(cancel)}"),
+    ]
+    if cancel.stopped:
+        told.append(("stopped", f"stopped    {at(cancel.stopped_at)}  #{cancel.stopped_number}  {_stopped(frame)}"))
+    if cancel.complete:
+        told.append(("complete", f"complete   {at(cancel.complete_at)}  #{cancel.complete_number}  {_sentence(frame)}"))
+    if record.settled:
+        told.append(("settled", f"settled    {at(record.settled_at)}  #{record.settled_number}  all is accounted for"))
+    return told
+
+
+def _committed(cancel: CancelRecord) -> str:
+    return "nothing of it is authorized any more" + ("; holds lifted, intents dropped" if cancel.number else "")
+
+
+def _stopped(frame: Frame) -> str:
+    ended = [frame.picture.called(ref) for ref, held in frame.record.objects.items() if held.accounted]
+    return f"{', '.join(ended)} ended" if ended else "no object of it was ever alive"
+
+
+def _sentence(frame: Frame) -> str:
+    """The receipt's own words on how far it got."""
+    cancel = frame.record.cancel
+    command = cancel.command if cancel is not None else None
+    told = receipt(frame.record, command, Written(frame.times.now, "")) if command is not None else None
+    return told.sentence if told is not None else "nothing of it can land any more"

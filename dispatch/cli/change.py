@@ -1,0 +1,139 @@
+"""The way of everything that changes a job: say where, ask, publish one command, say how far it got (CLI 2.3)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from dispatch.cli.errors import CliError
+from dispatch.cli.exits import Exit
+from dispatch.cli.session import Session
+from dispatch.cli.tool import Tool
+from dispatch.client import Accepted, Outcome, Refused, Said, Stored, Undecided, outcome_of
+from streams.messages.commands import Command
+from streams.messages.reasons import RefusalCode
+
+REASON_MAX = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """How one command ended: its line for a person, its document for a program, its exit code."""
+
+    line: str
+    document: dict[str, object]
+    exit_code: Exit
+    outcome: Outcome
+
+
+def reason_of(tool: Tool, *, required: bool) -> str:
+    """The reason given with `--reason`. Raises CliError (2) if it is missing or too long."""
+    reason = tool.change.reason.strip()
+    if required and not reason:
+        raise CliError(
+            "a reason is needed", why="it is kept with the event for ever", do='add --reason "…"', code="bad-usage"
+        )
+    if len(reason) > REASON_MAX:
+        raise CliError(f"the reason has {len(reason)} characters, {REASON_MAX} may be", code="bad-usage")
+    return reason
+
+
+def said(tool: Tool, *, required: bool = True) -> Said:
+    """What goes with the command: reason and id."""
+    from streams.subjects import is_token
+
+    given = tool.change.command_id
+    if given is not None and not is_token(given):
+        raise CliError(f"{given[:70]!r} is no command id", why="1 to 63 of a-z, 0-9 and -", code="bad-usage")
+    return Said(note=reason_of(tool, required=required), command=given)
+
+
+async def send(session: Session, command: Command, accepted: Callable[[Accepted], str]) -> Told:
+    """Publish the command, wait for its receipt, and tell how far it got.
+
+    `accepted` makes the line for a command that became an event. Errors of the bus pass through.
+    """
+    tool, client = session.tool, session.client
+    deadline = time.monotonic() + tool.timeout_s
+    sequence = await client.publish(command, deadline=deadline)
+    if sequence is None:
+        return _undecided(command)
+    receipt = await client.wait_receipt(command.command, deadline=deadline)
+    if receipt is None:
+        return await _stored(session, command, sequence)
+    outcome = outcome_of(receipt)
+    document: dict[str, object] = {"job": command.job, "outcome": _word(outcome), "receipt": receipt}
+    if isinstance(outcome, Accepted):
+        return Told(accepted(outcome), document, Exit.DONE, outcome)
+    unknown = receipt.code is RefusalCode.NO_SUCH_JOB
+    return Told(
+        f"{command.job}  refused: {receipt.sentence}",
+        document,
+        Exit.NOT_FOUND if unknown else Exit.REFUSED,
+        outcome,
+    )
+
+
+def _word(outcome: Outcome) -> str:
+    match outcome:
+        case Accepted(already=already):
+            return "already" if already else "accepted"
+        case Refused():
+            return "refused"
+        case Stored():
+            return "stored"
+        case Undecided():
+            return "undecided"
+
+
+def _undecided(command: Command) -> Told:
+    line = (
+        f"{command.job}  undecided: sent, no answer from the bus; it may take effect\n"
+        f"  repeat it with --command-id {command.command}: twice is one command"
+    )
+    document: dict[str, object] = {"job": command.job, "outcome": "undecided", "command": command.command}
+    return Told(line, document, Exit.UNDECIDED, Undecided(command=command.command))
+
+
+async def _stored(session: Session, command: Command, sequence: int) -> Told:
+    alive = await session.alive()
+    if alive:
+        why = f"stored, not decided within {session.tool.timeout_s:g}s by {', '.join(alive)}"
+    else:
+        why = "stored; no supervisor is live: nothing is decided until one starts"
+    line = f"{command.job}  {why} (command {command.command})"
+    document: dict[str, object] = {"job": command.job, "outcome": "stored", "command": command.command}
+    document["sequence"] = sequence
+    return Told(line, document, Exit.UNDECIDED, Stored(command=command.command, sequence=sequence))
+
+
+def show(tool: Tool, view: str, told: list[Told]) -> Exit:
+    """Print what became of each command; the exit code is the highest."""
+    if tool.flags.json:
+        documents = [each.document for each in told]
+        tool.document(view, documents[0] if len(documents) == 1 else {"results": documents})
+    else:
+        for each in told:
+            if each.exit_code is Exit.REFUSED or each.exit_code is Exit.NOT_FOUND:
+                refusal(tool, each)
+            else:
+                tool.screen.say(each.line)
+    return max((each.exit_code for each in told), default=Exit.DONE)
+
+
+def refusal(tool: Tool, told: Told) -> None:
+    """A refusal in the form of every error, on stderr."""
+    assert isinstance(told.outcome, Refused)
+    receipt = told.outcome.receipt
+    what, _, do = receipt.sentence.partition(": ")
+    error = CliError(
+        f'"{receipt.job}" refused it: {what}' if receipt.job not in what else what,
+        do=do,
+        code=receipt.code.value if receipt.code else "refused",
+        exit_code=told.exit_code,
+    )
+    first, *rest = error.lines()
+    tool.screen.complain(tool.screen.paint("error:", "red") + first.removeprefix("error:"))
+    for line in rest:
+        tool.screen.complain(line)

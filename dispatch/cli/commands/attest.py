@@ -1,0 +1,89 @@
+"""`dispatch attest NODE`: a person's word that nothing of a job runs on a node (CLI 2.3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import click
+
+from dispatch.cli.completing import job_names
+from dispatch.cli.errors import CliError
+from dispatch.cli.exits import Exit
+from dispatch.cli.params import argument, command, option
+from dispatch.cli.tool import Tool
+
+if TYPE_CHECKING:
+    from dispatch.cli.session import Read, Session
+    from streams.messages.values import ObjectRef
+
+
+@dataclass(frozen=True, slots=True)
+class AttestOptions:
+    """What `attest` takes."""
+
+    node: str = argument("NODE")
+    job: str | None = option("--job", metavar="JOB", complete=job_names, help="the job that waits for it")
+    every: bool = option("--all-jobs", is_flag=True, help="every open job that waits for it")
+    state: str = option("--is", type=click.Choice(("off", "rebooted")), required=True, help="what you know of the node")
+
+
+@command(AttestOptions, changes=True)
+def attest(tool: Tool, options: AttestOptions) -> Exit:
+    """Give your word that a node is off or was rebooted. It is kept with your name, apart from observed proof."""
+    if (options.job is None) == (not options.every):
+        raise CliError("one of --job JOB and --all-jobs is needed", code="bad-usage")
+    return tool.run(_attest(tool, options))
+
+
+async def _attest(tool: Tool, options: AttestOptions) -> Exit:
+    from dispatch.cli import change
+    from dispatch.cli.ask import confirm
+    from dispatch.cli.orders import Order, carry_out
+    from dispatch.client import CommonFields
+    from streams.messages.commands import AttestNodeOff
+    from streams.messages.values import NodeAttested
+
+    change.reason_of(tool, required=True)
+    async with tool.session() as session:
+        reads = [await session.exactly(options.job)] if options.job else await _waiting(session, options.node)
+        runs = {read.job: run_waiting(read, options.node) for read in reads}
+        waiting = [read for read in reads if runs[read.job] is not None]
+        if not waiting:
+            raise CliError(
+                f"nothing waits for node {options.node[:60]!r}", do="dispatch why JOB", code="no-such-object"
+            )
+        names = ", ".join(read.job for read in waiting)
+        if not tool.change.dry_run:
+            confirm(
+                tool,
+                f"{tool.settings.where()}     attest that {options.node} is {options.state}, for {names}?\n"
+                "If it is not, two executions may write the same checkpoint at once.",
+                options.node,
+                typed=True,
+            )
+
+        def build(read: Read, fields: CommonFields) -> AttestNodeOff:
+            found = runs[read.job]
+            assert found is not None
+            ref, run = found
+            return AttestNodeOff(**fields, node=options.node, state=NodeAttested(options.state), object=ref, run=run)
+
+        return await carry_out(session, waiting, Order("attest", build))
+
+
+def run_waiting(read: Read, node: str) -> tuple[ObjectRef, int] | None:
+    """The oldest run whose death is not proven on that node."""
+    from projections.sightings import waiting_nodes
+
+    for ref, held in read.record.objects.items():
+        for run in held.unproven:
+            if node in waiting_nodes(run):
+                return ref, run.run
+    return None
+
+
+async def _waiting(session: Session, node: str) -> list[Read]:
+    """Every open job that waits for a proof about that node."""
+    reads = [await session.maybe(name) for name in await session.names()]
+    return [read for read in reads if not read.record.settled and run_waiting(read, node) is not None]

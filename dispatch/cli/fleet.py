@@ -1,0 +1,109 @@
+"""Every job of a tenant in one read of the status bucket, and what the replicas say beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from dispatch.cli.errors import CliError
+from dispatch.cli.looking import Beat, beats
+from dispatch.cli.session import Session
+from dispatch.identity import now
+from projections.fleet import CHECKPOINT, Checkpoint, FleetEntry, decode, decode_checkpoint, listed
+from streams.errors import StreamError
+
+SILENT_AFTER_S = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterSeen:
+    """When a cluster last answered, and of which kind its word is."""
+
+    name: str
+    read_at: datetime | None
+    open_jobs: int
+
+    def unreachable(self, at: datetime) -> bool:
+        """Whether it has been silent for long."""
+        return self.read_at is None or (at - self.read_at).total_seconds() > SILENT_AFTER_S
+
+
+@dataclass(frozen=True, slots=True)
+class FleetRead:
+    """All jobs as the bucket holds them, listed; the live replicas; commands that nobody has taken."""
+
+    tenant: str
+    at: datetime
+    entries: tuple[FleetEntry, ...]
+    replicas: tuple[Beat, ...] | None
+    waiting: int | None
+    checkpoint: Checkpoint | None
+
+    @property
+    def open(self) -> list[FleetEntry]:
+        """The jobs that are not settled."""
+        return [entry for entry in self.entries if not entry.settled]
+
+    @property
+    def needing(self) -> list[FleetEntry]:
+        """The jobs that need a person now."""
+        return [entry for entry in self.entries if entry.needs_person_at(self.at)]
+
+    def clusters(self) -> list[ClusterSeen]:
+        """Every cluster that a job or a replica names."""
+        times: dict[str, datetime | None] = {}
+        for beat in self.replicas or ():
+            for name, at in beat.clusters.items():
+                times[name] = _newest(times.get(name), at)
+        counts: dict[str, int] = {}
+        for entry in self.open:
+            counts[entry.cluster] = counts.get(entry.cluster, 0) + 1
+            times[entry.cluster] = _newest(times.get(entry.cluster), entry.cluster_read_at)
+        return [ClusterSeen(name, times[name], counts.get(name, 0)) for name in sorted(times) if name]
+
+
+def _newest(one: datetime | None, other: datetime | None) -> datetime | None:
+    return max((at for at in (one, other) if at is not None), default=None)
+
+
+async def read_fleet(session: Session) -> FleetRead:
+    """One read of the bucket, of the heartbeats and of the command queue's length."""
+    entries = []
+    checkpoint = None
+    async for held in session.bus.buckets.list_status(tenant=session.tenant):
+        if held.key == CHECKPOINT:
+            checkpoint = decode_checkpoint(held.data)
+        elif (entry := decode(held.data)) is not None:
+            entries.append(entry)
+    at = now()
+    living = await beats(session)
+    return FleetRead(
+        session.tenant, at, tuple(listed(entries, at)), living.replicas, await _waiting(session), checkpoint
+    )
+
+
+async def _waiting(session: Session) -> int | None:
+    """How many commands wait on the bus; None where the credentials do not show it."""
+    try:
+        return await session.bus.commands.waiting()
+    except StreamError:
+        return None
+
+
+def pairs_of(labels: Sequence[str]) -> dict[str, str]:
+    """`k=v` words as labels. Raises CliError (2)."""
+    pairs = {}
+    for label in labels:
+        key, equals, value = label.partition("=")
+        if not equals or not key or not value:
+            raise CliError(f"-l {label[:60]!r} is not K=V", code="bad-usage")
+        pairs[key] = value
+    return pairs
+
+
+async def labelled(session: Session, labels: Sequence[str]) -> list[str]:
+    """The names of the open jobs that carry all these labels."""
+    wanted = pairs_of(labels)
+    fleet = await read_fleet(session)
+    return [entry.job for entry in fleet.open if wanted.items() <= entry.labels.items()]

@@ -1,0 +1,130 @@
+"""What a view of one job is made of: its history, and what can be learned beside it without a supervisor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+import msgspec
+
+from dispatch.cli.errors import CliError
+from dispatch.cli.session import Read, Session
+from dispatch.cli.views.frame import Frame
+from dispatch.identity import now
+from projections.controls import Controls, fold_controls
+from projections.status import Around
+from streams.errors import StreamError
+from streams.messages.values import Instant
+from streams.subjects import CONTROLS
+
+
+class Beat(msgspec.Struct, frozen=True, kw_only=True):
+    """What a replica says of itself in its heartbeat, as far as it is shown."""
+
+    name: str
+    version: str = ""
+    at: Instant
+    shards: tuple[int, ...] = ()
+    clusters: dict[str, Instant | None] = {}
+    open_jobs: int = 0
+    in_flight: int = 0
+    draining: bool = False
+    observing: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Beats:
+    """The live replicas, by their last heartbeat; None when the bucket did not answer."""
+
+    replicas: tuple[Beat, ...] | None
+
+    def names(self) -> tuple[str, ...] | None:
+        """The names of the live ones."""
+        return None if self.replicas is None else tuple(beat.name for beat in self.replicas)
+
+    def read_at(self, cluster: str) -> datetime | None:
+        """When a live replica last had a complete Find from the cluster."""
+        times = [beat.clusters.get(cluster) for beat in self.replicas or ()]
+        return max((at for at in times if at is not None), default=None)
+
+
+async def beats(session: Session) -> Beats:
+    """Every live replica's last heartbeat. One that cannot be read is left out."""
+    try:
+        held = await session.bus.buckets.replicas()
+    except StreamError:
+        return Beats(None)
+    found = []
+    for data in held.values():
+        try:
+            found.append(msgspec.json.decode(data, type=Beat))
+        except msgspec.DecodeError:
+            continue
+    return Beats(tuple(sorted(found, key=lambda beat: beat.name)))
+
+
+async def controls(session: Session) -> Controls:
+    """The tenant's controls as they stand."""
+    return fold_controls(Controls(), await session.client.history(CONTROLS))
+
+
+async def frame_of(session: Session, read: Read, *, live: bool = False, then: bool = False) -> Frame:
+    """The job with everything around it, ready to be shown.
+
+    `live`: the cluster is asked too. `then`: told as at its last event read, with what was known at that time.
+    """
+    tool = session.tool
+    if then:
+        at = read.record.at or now()
+        return Frame(read.record, Around(now=at, read_at=at), tool.screen, replace(tool.times(), now=at))
+    living = await beats(session)
+    spec = read.record.spec
+    cluster = spec.cluster if spec is not None else ""
+    names = living.names()
+    around = Around(
+        now=now(),
+        controls=await controls(session),
+        read_at=now(),
+        cluster_read_at=living.read_at(cluster),
+        attended=None if names is None else bool(names),
+    )
+    if live and spec is not None:
+        around = await _asked(session, read, around)
+    return Frame(read.record, around, tool.screen, tool.times(), names)
+
+
+async def _asked(session: Session, read: Read, around: Around) -> Around:
+    """With what the cluster says now; as last recorded where it gives no answer."""
+    from dispatch.cli import cluster as asking
+
+    spec = read.record.spec
+    assert spec is not None
+    found = await asking.find(session, read.record)
+    if found is None:
+        session.tool.screen.hint(f"{spec.cluster} gives no answer: shown as last recorded")
+        return around
+    return msgspec.structs.replace(
+        around,
+        found=found,
+        capabilities=await asking.capabilities_of(session, spec.cluster),
+        inspections=await asking.inspections(session, read.record),
+    )
+
+
+def number_of(read: Read, text: str | None, *, default: int) -> int:
+    """An event's number from `#22`, `22` or a bus revision `r48219`. Raises CliError (3)."""
+    if text is None:
+        return default
+    digits = text.lstrip("#")
+    if text.startswith("r") and text[1:].isdigit():
+        found = [number for number, entry in enumerate(read.entries, 1) if entry.revision == int(text[1:])]
+        if found:
+            return found[0]
+    elif digits.isdigit() and 1 <= int(digits) <= len(read.entries):
+        return int(digits)
+    raise CliError(
+        f"{read.job} has no event {text[:30]}",
+        why=f"its events are #1 to #{len(read.entries)}",
+        do=f"dispatch history {read.job}",
+        code="no-such-event",
+    )
