@@ -29,7 +29,7 @@ from projections.evolve import empty, fold
 from projections.record import Record
 from streams.memory import MemoryBus
 from streams.messages.calls import Capabilities, JobName
-from streams.messages.commands import CancelJob, Command, SubmitJob
+from streams.messages.commands import CancelJob, Command, IfUnknown, SubmitJob
 from streams.messages.events import Entry
 from streams.messages.plan import RecoveryPlan
 from streams.messages.spec import JobSpec, Run
@@ -142,6 +142,10 @@ class Driver:
 
     async def cancel(self, command: str = "c-cancel", note: str = "wrong data mix") -> Answered:
         return await self.order(CancelJob(**self.order_fields(command), note=note))
+
+    async def cancel_unknown(self, command: str = "c-cancel") -> Answered:
+        """A cancel that is recorded though no such job is known."""
+        return await self.order(CancelJob(**self.order_fields(command), if_unknown=IfUnknown.RECORD))
 
     def order_fields(self, command: str) -> dict[str, Any]:
         """The fields that every command of this job has."""
