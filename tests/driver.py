@@ -172,6 +172,10 @@ class Driver:
         self.record = fold(self.record, tail)
         return self.record
 
+    def forget(self) -> None:
+        """Another supervisor takes over, who holds nothing."""
+        self.record = empty(self.name.tenant, self.name.job)
+
     async def look(self) -> Pass:
         """One pass, and every call it sent carried out; the record afterwards."""
         self.last = await run_pass(self.hands, self.record, self.controls)
