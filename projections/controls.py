@@ -39,6 +39,7 @@ class Control(Value, frozen=True, kw_only=True):
 class Controls(Value, frozen=True, kw_only=True):
     revision: int = 0
     number: int = 0
+    ids: frozenset[str] = frozenset()
     commands: dict[str, int] = {}
     by_cluster: dict[str, Control] = {}
 
@@ -52,7 +53,10 @@ class Controls(Value, frozen=True, kw_only=True):
 
 
 def fold_controls(controls: Controls, entries: Iterable[Entry]) -> Controls:
-    """The controls after these entries; messages that are no `ControlsSet` change nothing but the revision."""
+    """The controls after these entries.
+
+    What is no `ControlsSet`, or was there before, changes nothing but revision and number.
+    """
     for entry in entries:
         if entry.revision > controls.revision:
             controls = replace(_after(controls, entry), revision=entry.revision, number=controls.number + 1)
@@ -61,7 +65,7 @@ def fold_controls(controls: Controls, entries: Iterable[Entry]) -> Controls:
 
 def _after(controls: Controls, entry: Entry) -> Controls:
     content = entry.content
-    if not isinstance(content, Envelope) or not isinstance(content.event, ControlsSet):
+    if not isinstance(content, Envelope) or not isinstance(content.event, ControlsSet) or content.id in controls.ids:
         return controls
     event = content.event
     control = Control(
@@ -78,4 +82,5 @@ def _after(controls: Controls, entry: Entry) -> Controls:
     commands = controls.commands
     if content.command is not None:
         commands = {**commands, content.command: entry.revision}
-    return replace(controls, by_cluster={**controls.by_cluster, event.cluster or "": control}, commands=commands)
+    by_cluster = {**controls.by_cluster, event.cluster or "": control}
+    return replace(controls, by_cluster=by_cluster, commands=commands, ids=controls.ids | {content.id})

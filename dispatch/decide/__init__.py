@@ -18,9 +18,27 @@ from streams.messages.values import MessageRef
 __all__ = ["Already", "Answered", "Decided", "Facts", "Refused", "decide"]
 
 
+BECOMES: dict[type[Command], tuple[str, ...]] = {
+    commands.SubmitJob: ("JobSubmitted",),
+    commands.CancelJob: ("JobCancelled",),
+    commands.HoldJob: ("HoldAsked",),
+    commands.ReleaseJob: ("HoldLifted",),
+    commands.RequeueJob: ("RequeueAuthorized", "SubmissionAuthorized"),
+    commands.Dispose: ("TargetDisposed",),
+    commands.AttestNodeOff: ("CessationSeen",),
+    commands.SetControls: ("ControlsSet",),
+}
+
+
 def decide(record: Record, command: Command, facts: Facts) -> Answered:
     """What becomes of this command at this revision of the record."""
     known = record.commands.get(command.command)
+    if known is not None and known.event not in BECOMES[type(command)]:
+        return Refused(
+            RefusalCode.COMMAND_ID_USED,
+            f'the id "{command.command}" was another command\'s of this job (#{known.number}): use a new one',
+            known.revision,
+        )
     if known is not None:
         return Already(known.revision, known.number)
     if record.strange and not _disposes_of_message(command):

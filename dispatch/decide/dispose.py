@@ -27,6 +27,10 @@ def dispose(record: Record, command: Dispose, facts: Facts) -> Answered:
         return Refused(RefusalCode.NO_SUCH_JOB, f'no job "{record.job}" was ever submitted: check the name')
     if isinstance(target, MessageRef):
         return _message(record, target, command.disposition, facts)
+    if record.settled:
+        return Refused(
+            RefusalCode.TARGET_NOT_DISPOSABLE, f'"{record.job}" is settled, and nothing is decided about it any more'
+        )
     if isinstance(target, AttemptRef):
         return _attempt(record, target, command.disposition, facts)
     held = record.objects.get(target)

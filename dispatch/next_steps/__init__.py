@@ -13,7 +13,15 @@ __all__ = ["next_steps"]
 
 
 def next_steps(situation: Situation) -> tuple[Step, ...]:
-    """Every step that may be taken now, the most urgent first; none where decisions are stopped."""
+    """Every step that may be taken now, the most urgent first; none where decisions are stopped.
+
+    A read-only cluster is looked at, and never called.
+    """
+    steps = _steps(situation)
+    return tuple(s for s in steps if not s.is_call) if situation.capabilities.read_only else steps
+
+
+def _steps(situation: Situation) -> tuple[Step, ...]:
     record = situation.record
     if record.strange or record.submitted is None:
         return ()
