@@ -173,3 +173,8 @@ class Clusters:
 
     def known(self) -> tuple[BoundedAdapter, ...]:
         return tuple(self._by_name.values())
+
+    def last_good_find(self, cluster: str) -> datetime | None:
+        """When this replica last had a complete Find of the cluster."""
+        held = self._by_name.get(cluster)
+        return held.last_good_find_at if held is not None else None

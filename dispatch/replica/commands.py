@@ -6,7 +6,6 @@ In that order, so that a replica killed anywhere leaves a command that is decide
 from __future__ import annotations
 
 import structlog
-from msgspec.structs import replace
 
 from adapters.errors import UnreachableError
 from adapters.port import Adapter
@@ -14,6 +13,7 @@ from dispatch.act import Asked, Hands
 from dispatch.act import decide as append
 from dispatch.decide import Already, Decided, Facts, Refused, decide
 from dispatch.decide.answers import Answered
+from projections import receipt as receipts
 from projections.controls import Controls, fold_controls
 from projections.evolve import empty, fold
 from projections.record import Record
@@ -22,7 +22,7 @@ from streams.errors import CodecError, ConflictError, RegressionError
 from streams.messages.calls import JobName
 from streams.messages.commands import AttestNodeOff, CancelJob, Command, Dispose, SetControls, SubmitJob
 from streams.messages.reasons import RefusalCode
-from streams.messages.receipts import Answer, Progress, Receipt
+from streams.messages.receipts import Receipt
 from streams.messages.values import Found
 from streams.ports import Buckets, Delivery
 
@@ -104,38 +104,16 @@ async def read_controls(hands: Hands, tenant: str, held: Controls | None = None)
 
 def receipt_of(hands: Hands, record: Record, command: Command, answered: Answered) -> Receipt:
     """What the publisher is told of its command."""
-    receipt = Receipt(
-        command=command.command,
-        tenant=command.tenant,
-        job=command.job,
-        verb=codec.verb_of(command),
-        answer=Answer.ACCEPTED,
-        progress=progress_of(record) if isinstance(command, CancelJob) else None,
-        at=hands.clock(),
-        by=hands.by,
-    )
+    to = receipts.Addressed(command.command, command.tenant, command.job, codec.verb_of(command))
+    written = receipts.Written(hands.clock(), hands.by)
     match answered:
         case Refused(code, sentence, revision):
-            return replace(
-                receipt, answer=Answer.REFUSED, progress=None, code=code, sentence=sentence, revision=revision
-            )
-        case Already(revision, number):
-            same = record.commands.get(command.command)
-            known = same is not None and same.revision == revision
-            answer = Answer.ACCEPTED if known else Answer.ALREADY
-            return replace(receipt, answer=answer, revision=revision, number=number)
+            return receipts.refused(to, code, sentence, written, revision=revision)
+        case Already(revision, _):
+            return receipts.already(record, revision, to, written)
         case Decided():
-            return replace(receipt, revision=record.revision, number=record.number)
-
-
-def progress_of(record: Record) -> Progress | None:
-    """How far the record's cancel got."""
-    cancel = record.cancel
-    if cancel is None:
-        return None
-    if cancel.complete:
-        return Progress.COMPLETE
-    return Progress.STOPPED if cancel.stopped else Progress.COMMITTED
+            told = receipts.receipt(record, command.command, written)
+            return told or receipts.already(record, record.revision, to, written)
 
 
 async def _malformed(hands: Hands, buckets: Buckets, delivery: Delivery, error: Exception) -> None:
@@ -149,16 +127,7 @@ async def _malformed(hands: Hands, buckets: Buckets, delivery: Delivery, error: 
         # No tenant can be told of it: the subject itself is not ours.
         await delivery.ack()
         return
-    receipt = Receipt(
-        command=known or f"seq-{delivery.sequence}",
-        tenant=address.tenant,
-        job=address.job,
-        verb=address.verb,
-        answer=Answer.MALFORMED,
-        code=code,
-        sentence=str(error),
-        at=hands.clock(),
-        by=hands.by,
-    )
+    to = receipts.Addressed(known or f"seq-{delivery.sequence}", address.tenant, address.job, address.verb)
+    receipt = receipts.malformed(to, code, str(error), receipts.Written(hands.clock(), hands.by))
     await buckets.put_receipt(receipt)
     await delivery.ack()

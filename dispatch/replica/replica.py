@@ -13,15 +13,16 @@ import structlog
 from adapters.port import Adapter
 from dispatch import identity
 from dispatch.act import Hands
-from dispatch.replica import commands, sweep
+from dispatch.replica import commands, follower
+from dispatch.replica.braking import Braking
 from dispatch.replica.clusters import Clusters
 from dispatch.replica.passes import Passes, Records, keep_hold
 from dispatch.replica.settings import ReplicaSettings
 from dispatch.replica.shards import rank_of
+from dispatch.replica.sweep import Sweep, shard_guess
 from dispatch.replica.telling import Teller
 from projections.record import Record
 from streams.errors import BusUnreachableError, NotPermittedError, StreamError, UndecidedError, WrongStreamError
-from streams.messages.events import Entry
 from streams.ports import Bus
 
 log = structlog.get_logger("dispatch.replica")
@@ -48,7 +49,7 @@ class Replica:
         self.settings = settings
         self.bus = bus
         self.clusters = clusters
-        self.open_jobs = sweep.OpenJobs()
+        self.open_jobs = follower.OpenJobs()
         self.live: tuple[str, ...] = (settings.name,)
         self.fatal: StreamError | None = None
         self._calls: set[asyncio.Task[None]] = set()
@@ -67,14 +68,11 @@ class Replica:
             publish=self._publish,
         )
         self.records = Records(settings.held_records_max)
-        self.teller = Teller(bus.buckets, self.hands, self._live_names)
+        self.teller = Teller(bus.buckets, self.hands, clusters.last_good_find)
         self.passes = Passes(self.hands, bus.wakeups, self.records, self.teller.tell)
 
     def _adapter_of(self, cluster: str) -> Adapter | None:
         return self.clusters.adapter_of(cluster)
-
-    def _live_names(self) -> tuple[str, ...]:
-        return self.live
 
     async def _publish(self, record: Record) -> None:
         await self.teller.receipts(record)
@@ -204,19 +202,22 @@ class Replica:
         await self.bus.buckets.beat(name, msgspec.json.encode(beat), ttl_s=3 * self.settings.heartbeat_s)
 
     async def _follow(self) -> None:
-        await sweep.follow(self.bus.history, self.open_jobs, self._seen)
-
-    def _seen(self, entry: Entry) -> None:
-        """What the follower shows as it comes; the brake counts ends from it."""
-        self.teller.seen(entry)
+        """Keep the names of the open jobs; a newer generation of the history ends this replica."""
+        braking = Braking(self.hands, lambda cluster: not self.settings.observe and self._mine(("brake", cluster)))
+        try:
+            await follower.begin(self.open_jobs, self.bus.buckets)
+            await follower.follow(self.bus.history, self.open_jobs, braking.seen)
+        except WrongStreamError as error:
+            self.fatal = error
+            self.stop()
 
     async def _sweep(self) -> None:
-        if self.settings.observe:
-            return
-        await sweep.sweep(self.open_jobs, self.bus.wakeups, self.settings.sweep_s, self._mine, identity.now)
+        if not self.settings.observe:
+            sweep = Sweep(self.bus, self.open_jobs, self.settings.sweep_s, self._mine, identity.now)
+            await sweep.run(lambda: self._mine(("", "checkpoint")), self.settings.name)
 
-    def _mine(self, name: sweep.Name) -> bool:
-        return self.rank(sweep.shard_guess(name, self.bus.shards)) == 0
+    def _mine(self, name: follower.Name) -> bool:
+        return self.rank(shard_guess(name, self.bus.shards)) == 0
 
     async def _watch_clusters(self) -> None:
         """Watch events of adapters inside this process become wake-ups; an agent publishes its own."""

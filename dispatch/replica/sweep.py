@@ -1,7 +1,7 @@
 """The sweep: every open job is looked at now and then, whatever wake-ups were lost (L13).
 
-A replica follows the whole history, holds the names of the open jobs, and wakes those whose shard it comes first
-for, spread over the interval.
+A replica wakes the open jobs whose shard it comes first for, spread over the interval, and the one that comes first
+of all keeps the status bucket's checkpoint.
 """
 
 from __future__ import annotations
@@ -9,84 +9,83 @@ from __future__ import annotations
 import asyncio
 import random
 import zlib
-from collections.abc import Callable
-from datetime import datetime, timedelta
+from collections.abc import Callable, Iterable
+from datetime import datetime
 
 import structlog
 
-from streams import subjects
+from dispatch.replica.follower import Name, OpenJobs, follow, write_checkpoint
 from streams.errors import StreamError
-from streams.messages.events import Entry, Envelope, JobSettled
-from streams.ports import Caught, History, WakeUps
+from streams.messages.events import Entry
+from streams.ports import Bus
 
-SETTLED_WATCHED = timedelta(hours=1)
+REPLAY_EVERY = 288
 
 log = structlog.get_logger("dispatch.sweep")
-Name = tuple[str, str]
 
 
-class OpenJobs:
-    """Names of jobs that are not settled, and of those settled a short while ago."""
+class Sweep:
+    """`mine` says which jobs this replica comes first for; `first` whether it comes first of all."""
 
-    def __init__(self) -> None:
-        self.open: set[Name] = set()
-        self.settled: dict[Name, datetime] = {}
-        self.revision = 0
-        self.complete = asyncio.Event()
+    def __init__(
+        self, bus: Bus, jobs: OpenJobs, every_s: float, mine: Callable[[Name], bool], now: Callable[[], datetime]
+    ) -> None:
+        self._bus = bus
+        self._jobs = jobs
+        self._every_s = every_s
+        self._mine = mine
+        self._now = now
 
-    def apply(self, entry: Entry) -> None:
-        """One more entry of any job; controls are no job."""
-        self.revision = entry.revision
-        if entry.job == subjects.CONTROLS:
-            return
-        name = (entry.tenant, entry.job)
-        if isinstance(entry.content, Envelope) and isinstance(entry.content.event, JobSettled):
-            self.open.discard(name)
-            self.settled[name] = entry.stored_at
-        elif name not in self.settled:
-            self.open.add(name)
+    async def run(self, first: Callable[[], bool], by: str) -> None:
+        """Wake this replica's open jobs at once when it starts, then all of them within every interval."""
+        await self._jobs.complete.wait()
+        await self._wake(self._due(), 0.0)
+        rounds = 0
+        while True:
+            rounds += 1
+            if first():
+                await self._check(by, replay=rounds % REPLAY_EVERY == 0)
+            names = self._due()
+            if names:
+                await self._wake(names, self._every_s * random.uniform(0.8, 1.2) / len(names))
+            else:
+                await asyncio.sleep(self._every_s * random.uniform(0.8, 1.2))
 
-    def to_look_at(self, now: datetime) -> tuple[Name, ...]:
-        """Every open job, and the lately settled ones, whose objects may yet be run by hand (L1)."""
-        self.settled = {n: at for n, at in self.settled.items() if now - at < SETTLED_WATCHED} | {
-            n: at for n, at in self.settled.items() if n in self.open
-        }
-        return (*sorted(self.open), *sorted(self.settled))
+    def _due(self) -> list[Name]:
+        return [name for name in self._jobs.to_look_at(self._now()) if self._mine(name)]
 
-
-async def follow(history: History, jobs: OpenJobs, seen: Callable[[Entry], None]) -> None:
-    """Keep the open jobs current for ever; a lost bus is waited for, and nothing is missed."""
-    while True:
-        try:
-            async for item in history.follow(after=jobs.revision):
-                if isinstance(item, Caught):
-                    jobs.complete.set()
-                    continue
-                jobs.apply(item)
-                seen(item)
-        except StreamError as error:
-            log.warning("following the history again", why=str(error))
-            await asyncio.sleep(1.0)
-
-
-async def sweep(
-    jobs: OpenJobs, wakeups: WakeUps, every_s: float, mine: Callable[[Name], bool], now: Callable[[], datetime]
-) -> None:
-    """Wake this replica's open jobs at once when it starts, then all of them within every interval."""
-    await jobs.complete.wait()
-    first = True
-    while True:
-        names = [n for n in jobs.to_look_at(now()) if mine(n)]
-        pause = 0.0 if first else every_s * random.uniform(0.8, 1.2) / max(len(names), 1)
+    async def _wake(self, names: Iterable[Name], pause_s: float) -> None:
         for tenant, job in names:
-            await asyncio.sleep(pause)
+            await asyncio.sleep(pause_s)
             try:
-                await wakeups.wake(tenant, job)
+                await self._bus.wakeups.wake(tenant, job)
             except StreamError as error:
                 log.warning("wake-up lost", job=job, why=str(error))
-        if first or not names:
-            await asyncio.sleep(every_s * random.uniform(0.8, 1.2))
-        first = False
+
+    async def _check(self, by: str, *, replay: bool) -> None:
+        """Correct the bucket: the checkpoint, entries that are behind, and now and then all from the first event."""
+        try:
+            behind = await write_checkpoint(self._jobs, self._bus.buckets, self._now(), by)
+            await self._wake(behind, 0.0)
+            if replay:
+                await self._wake(await self._missed(), 0.0)
+        except StreamError as error:
+            log.warning("checkpoint not written", why=str(error))
+
+    async def _missed(self) -> list[Name]:
+        """Jobs that a replay of the whole history shows open and the cache does not hold."""
+        whole = OpenJobs()
+
+        async def unseen(entry: Entry) -> None: ...
+
+        replaying = asyncio.create_task(follow(self._bus.history, whole, unseen))
+        try:
+            await whole.complete.wait()
+        finally:
+            replaying.cancel()
+        missed = sorted(whole.open - self._jobs.open - set(self._jobs.settled))
+        self._jobs.open.update(missed)
+        return missed
 
 
 def shard_guess(name: Name, shards: int) -> int:

@@ -96,7 +96,7 @@ class Lone:
             wake=wakeups.wake,
             publish=lambda record: teller.receipts(record),
         )
-        teller = Teller(buckets, hands, lambda: ())
+        teller = Teller(buckets, hands, lambda cluster: None)
         passes = Passes(hands, wakeups, Records(10), teller.tell)
         await self._drive(hands, passes, buckets, scenario)
         await bus.close()

@@ -1,0 +1,114 @@
+"""Names of the open jobs, kept by following the whole history from the status bucket's checkpoint on.
+
+A cache: a replica that has none begins from the first event, or from where the bucket is complete.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import datetime, timedelta
+
+import structlog
+
+from projections import fleet
+from projections.fleet import Checkpoint
+from streams import subjects
+from streams.errors import ConflictError, StreamError, WrongStreamError
+from streams.messages.events import Entry, Envelope, JobSettled
+from streams.ports import Buckets, Caught, History
+
+SETTLED_WATCHED = timedelta(hours=1)
+
+log = structlog.get_logger("dispatch.follower")
+Name = tuple[str, str]
+
+
+class OpenJobs:
+    """Jobs that are not settled, jobs settled a short while ago, and the last revision met of each since the start."""
+
+    def __init__(self) -> None:
+        self.open: set[Name] = set()
+        self.settled: dict[Name, datetime] = {}
+        self.met: dict[Name, int] = {}
+        self.revision = 0
+        self.complete = asyncio.Event()
+
+    def apply(self, entry: Entry) -> None:
+        """One more entry of any job; controls are no job."""
+        self.revision = entry.revision
+        if entry.job == subjects.CONTROLS:
+            return
+        name = (entry.tenant, entry.job)
+        self.met[name] = entry.revision
+        if isinstance(entry.content, Envelope) and isinstance(entry.content.event, JobSettled):
+            self.open.discard(name)
+            self.settled[name] = entry.stored_at
+        elif name not in self.settled:
+            self.open.add(name)
+
+    def to_look_at(self, now: datetime) -> tuple[Name, ...]:
+        """Every open job, and the lately settled ones, whose objects may yet be run by hand (L1)."""
+        for name in [n for n, at in self.settled.items() if now - at >= SETTLED_WATCHED]:
+            del self.settled[name]
+            self.met.pop(name, None)
+        return (*sorted(self.open), *sorted(self.settled))
+
+
+async def begin(jobs: OpenJobs, buckets: Buckets) -> None:
+    """Start from what the bucket holds, if it says up to where it is complete."""
+    stored = await buckets.get_status(fleet.CHECKPOINT)
+    checkpoint = fleet.decode_checkpoint(stored.data) if stored is not None else None
+    if checkpoint is None:
+        return
+    async for entry in buckets.list_status():
+        told = fleet.decode(entry.data)
+        if told is not None and not told.settled:
+            jobs.open.add(told.name)
+    jobs.revision = checkpoint.complete_to
+
+
+async def follow(history: History, jobs: OpenJobs, seen: Callable[[Entry], Awaitable[None]]) -> None:
+    """Keep the open jobs current for ever; a lost bus is waited for, and nothing is missed.
+
+    Raises WrongStreamError when a newer generation of the history has taken over.
+    """
+    while True:
+        try:
+            async for item in history.follow(after=jobs.revision):
+                if isinstance(item, Caught):
+                    jobs.complete.set()
+                    continue
+                jobs.apply(item)
+                await seen(item)
+        except WrongStreamError:
+            raise
+        except StreamError as error:
+            log.warning("following the history again", why=str(error))
+            await asyncio.sleep(1.0)
+
+
+async def write_checkpoint(jobs: OpenJobs, buckets: Buckets, now: datetime, by: str) -> tuple[Name, ...]:
+    """Say up to which event the bucket's entries are complete; the jobs whose entries are behind.
+
+    An entry that is behind holds the checkpoint back to before the first event that it lacks.
+    """
+    told: dict[Name, int] = {}
+    async for stored in buckets.list_status():
+        entry = fleet.decode(stored.data)
+        if entry is not None:
+            told[entry.name] = entry.revision
+    reached = jobs.revision
+    behind = tuple(name for name, last in jobs.met.items() if told.get(name, 0) < last)
+    for name in behind:
+        reached = min(reached, told.get(name) or 0)
+    known = await buckets.get_status(fleet.CHECKPOINT)
+    held = fleet.decode_checkpoint(known.data) if known is not None else None
+    if held is not None and held.complete_to >= reached:
+        return behind
+    checkpoint = fleet.encode(Checkpoint(complete_to=reached, at=now, by=by))
+    try:
+        await buckets.put_status(fleet.CHECKPOINT, checkpoint, expected=known.revision if known else None)
+    except ConflictError:
+        log.debug("another replica wrote the checkpoint")
+    return behind
