@@ -22,7 +22,7 @@ AGAIN_MAX = 5
 RETRY_AFTER = {
     Result.UNREACHABLE: timedelta(seconds=5),
     Result.NO_ADAPTER: timedelta(seconds=30),
-    Result.REGRESSED: timedelta(seconds=60),
+    Result.REGRESSED: timedelta(seconds=10),
     Result.STRANGE: timedelta(seconds=60),
 }
 
@@ -48,6 +48,10 @@ class Records:
         self._held[key] = record
         while len(self._held) > self._most:
             self._held.popitem(last=False)
+
+    def forget(self) -> None:
+        """Let every fold go: what was held may be newer than what the store has now (L14)."""
+        self._held.clear()
 
     def __len__(self) -> int:
         return len(self._held)

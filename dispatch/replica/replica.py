@@ -67,6 +67,7 @@ class Replica:
             wake=bus.wakeups.wake,
             publish=self._publish,
         )
+        self._reconnects = bus.reconnects
         self.records = Records(settings.held_records_max)
         self.teller = Teller(bus.buckets, self.hands, clusters.last_good_find)
         self.passes = Passes(self.hands, bus.wakeups, self.records, self.teller.tell)
@@ -152,6 +153,10 @@ class Replica:
         delivery = await self.bus.wakeups.receive(shard, rank=self.rank(shard))
         if delivery is None:
             return
+
+        if self._reconnects != self.bus.reconnects:
+            self._reconnects = self.bus.reconnects
+            self.records.forget()
 
         async def work() -> None:
             await self.passes.look(delivery.tenant, delivery.job)

@@ -30,6 +30,10 @@ class JetStreamBus:
         self.wakeups = JetStreamWakeUps(wire)
         self.buckets = JetStreamBuckets(wire, generation)
 
+    @property
+    def reconnects(self) -> int:
+        return self.wire.client.stats["reconnects"]
+
     async def close(self) -> None:
         """Disconnect. Requests without an answer learn nothing; messages in hand come back after the lease."""
         await self.wire.close()

@@ -40,6 +40,10 @@ class MemoryBus:
         self.commands = MemoryCommands(self.store.commands, wait_s=self.store.wait_s)
         self.wakeups = MemoryWakeUps(self.store.wakeups, self.store.timers, wait_s=self.store.wait_s)
 
+    @property
+    def reconnects(self) -> int:
+        return 0
+
     def connect(self) -> MemoryBus:
         """Another replica's connection to the same store."""
         return MemoryBus(store=self.store)
