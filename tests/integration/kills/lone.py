@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from pathlib import Path
@@ -124,15 +125,25 @@ class Lone:
         raise AssertionError(f"{job} did not settle by itself")
 
 
-def child(place: Place, scenario: Scenario, kill_at: int, told: Path) -> None:
-    """In a forked process: run until killed, or leave the number of points passed in `told`."""
-    points = Points(kill_at, lambda name: _write(told, f"killed {name}"))
+@dataclass(frozen=True)
+class Fault:
+    """Which signal the process gives itself, at which of its points (0: at none), and where it tells of it."""
+
+    at: int
+    number: signal.Signals
+    told: Path
+
+
+def child(place: Place, scenario: Scenario, fault: Fault) -> None:
+    """In a forked process: run until hit, or leave the number of points passed where it tells."""
+    points = Points(fault.at, fault.number, lambda name: _write(fault.told, f"hit {name}"))
     passed = asyncio.run(Lone(place, points).run(scenario))
-    _write(told, f"whole {passed}")
+    if fault.at == 0:
+        _write(fault.told, f"whole {passed}")
 
 
 def _write(told: Path, text: str) -> None:
-    with told.open("w") as file:
+    new = told.with_suffix(".new")
+    with new.open("w") as file:
         file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
+    new.replace(told)

@@ -1,4 +1,4 @@
-"""Ports that count every await, and kill their own process with SIGKILL at the one asked for.
+"""Ports that count every await, and kill or freeze their own process at the one asked for.
 
 Each await has three points: before it (nothing was sent), in it (sent, not answered) and after it (answered, and
 the answer lost with the process).
@@ -16,10 +16,11 @@ POINTS = ("before", "in", "after")
 
 
 class Points:
-    """Counts points once armed; at number `kill_at` the process is gone."""
+    """Counts points once armed; at number `at` the process gets the signal: gone, or frozen until it is continued."""
 
-    def __init__(self, kill_at: int, tell: Callable[[str], None]) -> None:
-        self.kill_at = kill_at
+    def __init__(self, at: int, number: signal.Signals, tell: Callable[[str], None]) -> None:
+        self.at = at
+        self.number = number
         self.armed = False
         self.passed = 0
         self._tell = tell
@@ -28,9 +29,9 @@ class Points:
         if not self.armed:
             return
         self.passed += 1
-        if self.passed == self.kill_at:
+        if self.passed == self.at:
             self._tell(name)
-            os.kill(os.getpid(), signal.SIGKILL)
+            os.kill(os.getpid(), self.number)
 
     async def through(self, name: str, call: Coroutine[Any, Any, Any]) -> Any:  # noqa: ANN401 - whatever it answers
         self.point(f"before {name}")

@@ -12,7 +12,7 @@ from streams.messages.plan import Backoff, PlanAction, PlanRule, RecoveryPlan
 from streams.messages.spec import JobSpec, Run
 from streams.messages.values import Phase
 from tests.integration.kills import marks
-from tests.integration.kills.lone import Place, Scenario, child
+from tests.integration.kills.lone import Fault, Place, Scenario, child
 
 TENANT = "kills"
 NEVER_AGAIN = RecoveryPlan()
@@ -60,5 +60,5 @@ def cancel(written: Path, job: str) -> Scenario:
     return Scenario(submit=submit, armed=lambda record: False, order=order, when=runs)
 
 
-def in_child(place: Place, make: Callable[[str], Scenario], job: str, kill_at: int, told: Path) -> None:
-    child(place, make(job), kill_at, told)
+def in_child(place: Place, make: Callable[[str], Scenario], job: str, fault: Fault) -> None:
+    child(place, make(job), fault)
