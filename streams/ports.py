@@ -193,6 +193,11 @@ class Bus(Protocol):
     @property
     def generation(self) -> int: ...
 
+    @property
+    def reconnects(self) -> int:
+        """How often the connection came back: each time the store may have been replaced by an older copy (L14)."""
+        ...
+
     async def close(self) -> None:
         """Let what is in hand finish, then disconnect."""
         ...
