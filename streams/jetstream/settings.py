@@ -9,6 +9,8 @@ from typing import Any
 
 import msgspec
 
+from streams.errors import SettingsError
+
 _SECRET = re.compile(r"//[^/@\s]+@")
 
 
@@ -36,16 +38,20 @@ class BusSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def credentials(settings: BusSettings) -> dict[str, Any]:
-    """What nats-py's `connect` wants to know of us. Raises OSError if a file cannot be read."""
+    """What nats-py's `connect` wants to know of us. Raises SettingsError, naming the file, if one cannot be read."""
     options: dict[str, Any] = {}
-    if settings.creds is not None:
-        seed = settings.creds.read_text().strip()
-        if seed.startswith("-----"):
-            options["user_credentials"] = str(settings.creds)
-        else:
-            options["nkeys_seed_str"] = seed
-    if settings.tls_ca is not None:
-        options["tls"] = ssl.create_default_context(cafile=str(settings.tls_ca))
+    try:
+        if settings.creds is not None:
+            seed = settings.creds.read_text().strip()
+            if seed.startswith("-----"):
+                options["user_credentials"] = str(settings.creds)
+            else:
+                options["nkeys_seed_str"] = seed
+        if settings.tls_ca is not None:
+            options["tls"] = ssl.create_default_context(cafile=str(settings.tls_ca))
+    except (OSError, UnicodeDecodeError) as error:
+        files = " and ".join(str(path) for path in (settings.creds, settings.tls_ca) if path is not None)
+        raise SettingsError((f"{files}: cannot be read ({type(error).__name__})",)) from error
     return options
 
 

@@ -29,7 +29,7 @@ from nats.aio.subscription import Subscription
 from streams.errors import BusUnreachableError, NotPermittedError, StreamError
 from streams.jetstream.settings import BusSettings, credentials, without_secrets
 
-_VIOLATION = re.compile(r"permissions violation for (publish|subscription) to \"([^\"]+)\"", re.IGNORECASE)
+_VIOLATION = re.compile(r"permissions violation for (publish|subscription) to \"([^\"]+)\"")
 _NOT_SENT = (nats.errors.OutboundBufferLimitError, nats.errors.ConnectionDrainingError)
 _LOST = (nats.errors.ConnectionClosedError, OSError)
 _Answer = TypeVar("_Answer")
@@ -87,36 +87,46 @@ class Wire:
         self._tokens = itertools.count()
         self._open: dict[str, Replies] = {}
         self._last_error = "no server answered"
+        self._refused = asyncio.Event()
 
     async def connect(self) -> None:
-        """Raises BusUnreachableError or NotPermittedError when it takes longer than `connect_within_s`."""
-        settings = self.settings
+        """Raises NotPermittedError, BusUnreachableError after `connect_within_s`, SettingsError for unreadable files."""
+        connecting = asyncio.create_task(self._connect(credentials(self.settings)))
+        refused = asyncio.create_task(self._refused.wait())
         try:
-            async with asyncio.timeout(settings.connect_within_s):
-                await self.client.connect(
-                    servers=list(settings.urls),
-                    name=settings.name,
-                    inbox_prefix=settings.inbox_prefix,
-                    max_reconnect_attempts=-1,
-                    reconnect_time_wait=0.2,  # type: ignore[arg-type]  # a float in every use of it
-                    connect_timeout=2,
-                    ping_interval=5,
-                    max_outstanding_pings=2,
-                    pending_size=0,  # else a publish that timed out while disconnected is sent after all
-                    error_cb=self._on_error,
-                    disconnected_cb=self._on_disconnect,
-                    **credentials(settings),
-                )
-                self._inbox = self.client.new_inbox()
-                await self.client.subscribe(
-                    f"{self._inbox}.*", cb=self._on_reply, pending_msgs_limit=0, pending_bytes_limit=0
-                )
-        except (TimeoutError, nats.errors.Error, OSError) as error:
-            await self._give_up()
-            raise self._connect_error(error) from error
-        except asyncio.CancelledError:
-            await self._give_up()
-            raise
+            await asyncio.wait(
+                {connecting, refused}, timeout=self.settings.connect_within_s, return_when=asyncio.FIRST_COMPLETED
+            )
+            if connecting.done():
+                await connecting
+                return
+        except (nats.errors.Error, OSError) as error:
+            self._last_error = without_secrets(str(error))
+        finally:
+            refused.cancel()
+            if not connecting.done() or connecting.cancelled() or connecting.exception() is not None:
+                connecting.cancel()
+                await self.client.close()
+        raise self._connect_error()
+
+    async def _connect(self, options: dict[str, Any]) -> None:
+        settings = self.settings
+        await self.client.connect(
+            servers=list(settings.urls),
+            name=settings.name,
+            inbox_prefix=settings.inbox_prefix,
+            max_reconnect_attempts=-1,
+            reconnect_time_wait=0.2,  # type: ignore[arg-type]  # a float in every use of it
+            connect_timeout=2,
+            ping_interval=5,
+            max_outstanding_pings=2,
+            pending_size=0,  # else a publish that timed out while disconnected is sent after all
+            error_cb=self._on_error,
+            disconnected_cb=self._on_disconnect,
+            **options,
+        )
+        self._inbox = self.client.new_inbox()
+        await self.client.subscribe(f"{self._inbox}.*", cb=self._on_reply, pending_msgs_limit=0, pending_bytes_limit=0)
 
     async def close(self) -> None:
         """Disconnect. What was sent stays sent; requests without an answer learn nothing."""
@@ -201,14 +211,17 @@ class Wire:
 
     async def _on_error(self, error: Exception) -> None:
         self._last_error = without_secrets(str(error) or type(error).__name__)
-        violation = _VIOLATION.search(str(error))
+        if "authorization violation" in str(error).lower() or isinstance(error, nats.errors.AuthorizationError):
+            self._refused.set()
+        violation = _VIOLATION.search(str(error).lower())
         if violation is None:
             return
-        kind, subject = violation.groups()
-        refusal = NotPermittedError(f"the credentials do not allow {kind} to {subject}")
+        kind, subject = violation.groups()  # nats-py gives the whole text in lower case
         for replies in self._open.values():
-            if kind.lower() == "subscription" or replies.subject == subject:
-                replies.put(refusal)
+            if kind == "publish" and replies.subject.lower() == subject.lower():
+                replies.put(NotPermittedError(f"the credentials do not allow publish to {replies.subject}"))
+            elif kind == "subscription":
+                replies.put(NotPermittedError(f"the credentials do not allow to listen on {subject}"))
 
     async def _on_disconnect(self) -> None:
         self._fail_all(NoAnswerError("the connection was lost"))
@@ -217,15 +230,12 @@ class Wire:
         for replies in self._open.values():
             replies.put(error)
 
-    async def _give_up(self) -> None:
-        if not self.client.is_closed:
-            await self.client.close()
-
-    def _connect_error(self, error: Exception) -> StreamError:
-        said = self._last_error if isinstance(error, TimeoutError) else without_secrets(str(error))
-        if "authorization" in said.lower() or "authentication" in said.lower():
+    def _connect_error(self) -> StreamError:
+        if self._refused.is_set():
             return NotPermittedError("the bus refuses these credentials")
-        return BusUnreachableError(f"no connection to {without_secrets(', '.join(self.settings.urls))}: {said}")
+        return BusUnreachableError(
+            f"no connection to {without_secrets(', '.join(self.settings.urls))}: {self._last_error}"
+        )
 
 
 async def unsubscribe(subscription: Subscription) -> None:

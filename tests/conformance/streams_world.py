@@ -199,9 +199,11 @@ async def take_until(items: AsyncIterator[_T], enough: Callable[[list[_T]], bool
     return taken
 
 
-async def until(check: Callable[[], Coroutine[object, object, _T]], wanted: Callable[[_T], bool]) -> _T:
+async def until(
+    check: Callable[[], Coroutine[object, object, _T]], wanted: Callable[[_T], bool], *, within_s: float = WITHIN_S
+) -> _T:
     """What `check` says once it is what is wanted."""
-    async with asyncio.timeout(WITHIN_S):
+    async with asyncio.timeout(within_s):
         said = await check()
         while not wanted(said):
             await asyncio.sleep(0.02)  # waits: the condition is asked of a server
