@@ -28,6 +28,7 @@ LAWS = {
     "every other object of the job has ended": "L4",
     "their processes are gone": "L4",
     "every earlier run of it is gone": "L4",
+    "its next run is authorized": "L7",
 }
 PROVEN = ("their processes are gone", "every earlier run of it is gone")
 
@@ -137,7 +138,7 @@ def next_of(picture: Picture) -> Next:
         return _start(situation, newest)
     if record.pending_requeue() is not None:
         return _requeue(picture, situation, held)
-    if situation.ended(held):
+    if situation.ended(held) or ends.end_of(situation) is not None:
         return _answer(situation, held)
     phase = situation.phase(held.ref) or held.phase
     name = picture.called(held.ref)
@@ -242,6 +243,7 @@ def _ends_of(name: str, picture: Picture, held: ObjectRecord) -> tuple[str, ...]
         "the job is meant to run": ("someone releases the hold",),
         "duplicates are retired": ("the next pass retires them",),
         "lifted holds are released": ("a Find shows it released",),
+        "its next run is authorized": ("the recovery plan's word, and the end of its pause",),
         "no hold but ours is on it": ("whoever placed it at the scheduler lifts it there",),
         "no requeue can land any more": ("its answer, or the scheduler's clock passes its bound",),
         "every other object of the job has ended": ("a Find shows it ended, or a person disposes of it",),
@@ -275,11 +277,12 @@ def _answer(situation: Situation, held: ObjectRecord | None) -> Next:
     run = held.run_record(held.run) if held is not None else None
     cause = end.cause if end is not None else (run.cause if run is not None else None)
     cause = cause or Cause(kind=CauseKind.UNKNOWN)
-    rule, spent = ends.rule_for(situation, cause)
+    rule, spent = ends.rule_for(situation, cause, end.key if end is not None else "")
     kept = situation.controls.retries_wait(situation.spec.cluster, situation.now)
     retries = rule is not None and not spent and rule.do in (PlanAction.RESUBMIT, PlanAction.REQUEUE)
     asked = [h for h in situation.record.in_force if h.kind.value == "rule"]
-    name = words.execution(held, held.run) if held is not None else "the submission"
+    number = end.run if end is not None else held.run if held is not None else 0
+    name = words.execution(held, number) if held is not None else "the submission"
     return Next(
         f"answer the end of {name} ({words.cause_text(cause)}): {_outcome_of(rule, spent, cause)}",
         (

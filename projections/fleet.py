@@ -18,6 +18,7 @@ from projections.status import SETTLED, Alert, Around, Nature, Picture, State, w
 from projections.status.alerts import alerts_of
 from projections.status.state import since_of
 from projections.status.view import View
+from projections.status.waits.people import gone_back
 from streams.messages.events import Entry
 from streams.messages.values import Instant
 from streams.subjects import CONTROLS
@@ -32,7 +33,8 @@ class FleetEntry(View, frozen=True, kw_only=True):
 
     `waits`: the first wait in one line, "" without one; `waits_since` and `nature` belong to it. `person_at`: when it
     needs a person unless something happens before; None if time alone never changes that. `cluster_read_at`: the last
-    good Find. `ended_at`, `outcome` and `cause` once an outcome stands.
+    good Find. `regressed`: why the pass found the history behind (L14), for whoever reads without a Find. `runs`: how
+    many began. `outcome` and `cause` once an outcome stands.
     """
 
     tenant: str
@@ -45,6 +47,7 @@ class FleetEntry(View, frozen=True, kw_only=True):
     needs_person: bool
     person_at: Instant | None
     alerts: tuple[Alert, ...]
+    regressed: str = ""
     nodes: int
     gpus: int
     cluster: str
@@ -128,6 +131,7 @@ def entry_of(record: Record, around: Around) -> FleetEntry:
         needs_person=any(a.needs_person for a in alerts) or any(w.told(around.now).nature.needs_person for w in waits),
         person_at=min((w.person_at for w in waits if w.person_at is not None), default=None),
         alerts=alerts,
+        regressed=gone_back(picture),
         nodes=spec.nodes if spec else 0,
         gpus=spec.nodes * spec.resources.gpus_per_node if spec else 0,
         cluster=spec.cluster if spec else "",

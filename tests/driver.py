@@ -235,6 +235,13 @@ class Driver:
         assert held is not None
         return held.ref
 
+    def record_of(self, submission: int) -> ObjectRef:
+        """The canonical object of that submission."""
+        held = self.record.submission(submission)
+        assert held is not None
+        assert held.canonical is not None
+        return held.canonical
+
     @property
     def phase(self) -> Phase | None:
         """The canonical object's phase as last seen."""

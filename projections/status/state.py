@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from projections.record import ObjectRecord, Record, RunRecord
+from projections.record import OPENING, CallRecord, ObjectRecord, Record, RunRecord
 from projections.status.view import State
-from streams.messages.values import HoldSeen, Outcome, Phase
+from streams.messages.values import HoldSeen, Outcome, Phase, ReplyOutcome
 
 HELD_AT_SCHEDULER = (HoldSeen.USER, HoldSeen.ADMIN, HoldSeen.LAUNCH_FAILED, HoldSeen.SYSTEM)
 
@@ -61,8 +61,26 @@ def _let_go(record: Record, held: ObjectRecord) -> bool:
     if held.ended or held.verified is not None or held.disposed_gone:
         return False
     if held.phase is Phase.UNCLEAR and held.as_of is not None:
-        return record.opened(held.ref)
+        return open_sent(record, held) is not None
     return held.phase is Phase.QUEUED
+
+
+def open_sent(record: Record, held: ObjectRecord) -> CallRecord | None:
+    """The newest call that may begin the run the object stands before; refused ones begin nothing."""
+    opens = [
+        c
+        for c in record.calls_on(held.ref, *OPENING)
+        if c.run is not None and c.run >= held.run and c.reply is not ReplyOutcome.REFUSED
+    ]
+    return max(opens, key=lambda c: c.call, default=None)
+
+
+def came_back(held: ObjectRecord) -> RunRecord | None:
+    """The run after which the object stands at its gate again though nobody ordered it, and nothing has answered."""
+    over = [r for r in held.runs if r.begun and r.ended]
+    if held.phase is not Phase.GATED or held.retired or held.missing or not over:
+        return None
+    return None if over[-1].answered and not held.ranks_done else over[-1]
 
 
 def _ended_before(record: Record) -> bool:

@@ -6,7 +6,7 @@ from projections.record import AttemptRecord, CallRecord, CancelRecord, ObjectRe
 from projections.sightings import waiting_nodes
 from projections.status import words
 from projections.status.picture import Picture
-from projections.status.state import held_at_scheduler, running_run
+from projections.status.state import held_at_scheduler, open_sent, running_run
 from projections.status.view import (
     AttemptView,
     BudgetView,
@@ -180,7 +180,7 @@ def gate_of(picture: Picture) -> str:
         return "none"
     if held.phase in (Phase.QUEUED, Phase.RUNNING) or running_run(record) is not None:
         return "open"
-    return "opening" if record.opened(held.ref) else "shut"
+    return "shut" if open_sent(record, held) is None else "opening"
 
 
 def calls_of(picture: Picture) -> tuple[CallView, ...]:

@@ -11,6 +11,7 @@ from projections.status.waits.people import (
     absent,
     foreigners,
     holds,
+    left_alone,
     regressed,
     strange,
     stuck,
@@ -34,6 +35,7 @@ def waitings(picture: Picture) -> tuple[Waiting, ...]:
         return _with(first, [*proofs(picture), *unmatched(picture), *closing(picture)])
     if running_run(picture.record) is not None:
         return tuple(first)
+    first += left_alone(picture)
     next_run = [] if lost else [*recovering(picture), *launching(picture)]
     return _with(first, [*holds(picture), *proofs(picture), *next_run])
 

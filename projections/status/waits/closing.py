@@ -99,8 +99,12 @@ def _second_stop(picture: Picture) -> list[Waiting]:
 
 
 def _settlement(picture: Picture) -> Waiting:
-    record = picture.record
-    since = record.cancel.at if record.cancel else record.outcome.at if record.outcome else None
     return Waiting(
-        what="settlement", since=since, because=("nothing is left to wait for",), ends=(PASS,), law="L3", momentary=True
+        what="settlement",
+        since=picture.record.at,
+        because=("nothing is left to wait for",),
+        ends=(PASS,),
+        law="L3",
+        patience=PATIENCE,
+        momentary=True,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from projections.record import AttemptRecord, CallRecord, ObjectRecord, SubmissionRecord
 from projections.status import words
 from projections.status.picture import Picture
-from projections.status.state import held_at_scheduler
+from projections.status.state import came_back, held_at_scheduler, open_sent
 from projections.status.view import Nature
 from projections.status.waits.pending import ends_of, nature_of
 from projections.status.waits.waiting import PATIENCE, Waiting, cancel
@@ -36,7 +36,7 @@ def launching(picture: Picture) -> list[Waiting]:
         return []
     if held.phase is Phase.QUEUED:
         return [_queue(picture, held)]
-    if held.phase in (Phase.GATED, Phase.UNCLEAR) and record.pending_requeue() is None:
+    if held.phase in (Phase.GATED, Phase.UNCLEAR) and record.pending_requeue() is None and came_back(held) is None:
         return _gate(picture, held)
     return []
 
@@ -109,11 +109,32 @@ def _answer(picture: Picture, newest: SubmissionRecord, last: AttemptRecord) -> 
 
 def _gate(picture: Picture, held: ObjectRecord) -> list[Waiting]:
     """Why the gate of the canonical object is shut; proofs and foreign objects are waits of their own."""
-    waits = [*_duplicates(picture, held), *_requeues(picture), *_releases(picture, held), *_others(picture, held)]
+    waits = [
+        *_pause(picture, held),
+        *_duplicates(picture, held),
+        *_requeues(picture),
+        *_releases(picture, held),
+        *_others(picture, held),
+    ]
     if waits or picture.over_runs():
         return waits
     opening = _opening(picture, held)
     return [opening] if opening is not None else []
+
+
+def _pause(picture: Picture, held: ObjectRecord) -> list[Waiting]:
+    """The pause of a rule that lets an object run again which is back at its gate."""
+    last = picture.record.requeues[-1] if picture.record.requeues else None
+    if last is None or last.object != held.ref or last.dropped or picture.now >= last.not_before_at:
+        return []
+    return [
+        Waiting(
+            what=f"the pause before {picture.called(held.ref)} runs again",
+            since=last.at,
+            because=(f"rule {last.rule} lets it run again after {words.execution(held, last.run)}",),
+            ends=(f"at {words.stamp(last.not_before_at)}",),
+        )
+    ]
 
 
 def _duplicates(picture: Picture, held: ObjectRecord) -> list[Waiting]:
@@ -189,13 +210,15 @@ def _others(picture: Picture, held: ObjectRecord) -> list[Waiting]:
 
 def _opening(picture: Picture, held: ObjectRecord) -> Waiting | None:
     """The Open itself: to be committed, to be answered, or to be seen."""
-    record = picture.record
     name = picture.called(held.ref)
-    opens = record.calls_on(held.ref, Verb.OPEN, Verb.ADMIT, Verb.RELEASE)
-    last = max(opens, key=lambda c: c.call, default=None)
-    if last is None or not record.opened(held.ref):
+    last = open_sent(picture.record, held)
+    if last is None:
         return Waiting(
-            what=f"the gate of {name} to be opened", since=held.since, ends=(PASS,), patience=PATIENCE, momentary=True
+            what=f"the gate of {name} to be opened",
+            since=picture.record.at,
+            ends=(PASS,),
+            patience=PATIENCE,
+            momentary=True,
         )
     fact = f"Open sent {words.stamp(last.at)}: {_reply_of(last)}"
     detail = picture.detail.get(held.ref)

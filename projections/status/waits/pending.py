@@ -14,7 +14,7 @@ NEVER = re.compile(
     r"PartitionNodeLimit|PartitionTimeLimit|PerJob|QOSMin|BadConstraints|DependencyNeverSatisfied|InvalidAccount"
     r"|InvalidQOS|AccountNotAllowed|QOSNotAllowed|QOSTimeLimit|ReservationDeleted|ReservationInvalid|InvalidReservation"
     r"|MaxMemPerLimit|GroupNotAllowed|AssocGrpCPUMinutesLimit"
-    r"|insufficient (unused )?quota .*nominal|exceeds? .*(nominal quota|maximum capacity|capacity)"
+    r"|> maximum capacity|exceeds? .*(quota|capacity)"
     r"|LocalQueue .*(doesn't exist|does not exist|not found)|flavor .*not found",
 )
 OTHERS = re.compile(r"Assoc(Grp|Max)|QOS(Grp|Max)|Max[A-Za-z]*Per(User|Account)|RunMins|[Qq]uota")

@@ -225,6 +225,29 @@ def unmatched(picture: Picture) -> list[Waiting]:
     return waits
 
 
+def left_alone(picture: Picture) -> list[Waiting]:
+    """The newest submission's object, which a person told dispatch to ignore: no run of the job follows by itself."""
+    record, held = picture.record, picture.record.canonical()
+    if held is None or not held.ignored or record.over:
+        return []
+    name = picture.called(held.ref)
+    again = Can(
+        command=f'dispatch requeue {record.job} --resubmit --reason "…"',
+        effect="a new submission",
+        risk=f"{name} may run beside it",
+    )
+    return [
+        Waiting(
+            what=f"a decision about what follows {name}",
+            nature=PERSON,
+            since=record.at,
+            because=(f"someone told dispatch to ignore {name}, the object of submission {held.submission}",),
+            ends=("someone asks for a new submission", "someone cancels the job"),
+            can=(again, *cancel(record)),
+        )
+    ]
+
+
 def absent(picture: Picture) -> list[Waiting]:
     """Objects that a complete Find did not show and that were never seen ended: absence proves nothing (L9)."""
     return [

@@ -5,6 +5,7 @@ from __future__ import annotations
 from projections.record import ObjectRecord, RequeueIntent, RunRecord
 from projections.status import words
 from projections.status.picture import Picture
+from projections.status.state import came_back
 from projections.status.view import Can, Nature
 from projections.status.waits.launch import PASS
 from projections.status.waits.waiting import PATIENCE, Waiting
@@ -41,9 +42,12 @@ def open_end(picture: Picture) -> tuple[ObjectRecord | None, RunRecord | None] |
         return None
     if held is None:
         return (None, None) if record.closed(newest) else None
-    if not held.accounted or held.ignored:
+    if held.ignored:
         return None
-    return held, held.run_record(held.run)
+    back = came_back(held)
+    if back is not None:
+        return held, back
+    return (held, held.run_record(held.run)) if held.accounted else None
 
 
 def retries_wait(picture: Picture) -> str | None:
@@ -57,7 +61,8 @@ def _ended(held: ObjectRecord | None, run: RunRecord | None) -> str:
     if held is None:
         return "the newest submission came to nothing (launch-failed)"
     cause = run.cause if run is not None and run.cause is not None else held.cause
-    return f"{words.execution(held, held.run)} ended by {words.cause_text(cause)}"
+    name = words.execution(held, run.run if run is not None else held.run)
+    return f"{name} ended by {words.cause_text(cause)}"
 
 
 def _accounting(held: ObjectRecord, run: RunRecord) -> Waiting:
@@ -97,11 +102,9 @@ def _kept(picture: Picture, held: ObjectRecord | None, run: RunRecord | None, wh
 
 
 def _answer(picture: Picture, held: ObjectRecord | None, run: RunRecord | None) -> Waiting:
-    since = run.ended_at if run is not None else None
-    newest = picture.record.newest
     return Waiting(
         what="what follows the end, by the recovery plan",
-        since=since or (newest.at if newest else None),
+        since=picture.record.at,
         because=(_ended(held, run),),
         ends=(PASS,),
         patience=PATIENCE,
