@@ -106,7 +106,7 @@ def _executions(facts: Facts) -> dict[tuple[ObjectRef, int], Execution]:
                 submission=held.submission,
                 run=run.run,
                 object=held.ref,
-                authorized=any(call.number < (run.alive_number or facts.number) for call in run.opens),
+                authorized=run.adopted or any(call.number < (run.alive_number or facts.number) for call in run.opens),
             ),
         )
         for held in facts.objects.values()

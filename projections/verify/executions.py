@@ -98,11 +98,12 @@ class RunFacts:
     """One execution of one object, if it began at all. `opens`: the calls that were to begin it.
 
     `alive_at` is the host's time at which it was last seen alive; `again_number` an event that showed it alive
-    after it had been seen ended.
+    after it had been seen ended. `adopted`: a person took the object for ours while this run was on.
     """
 
     run: int
     opens: list[CallFacts] = field(default_factory=list)
+    adopted: bool = False
     alive_at: datetime | None = None
     alive_number: int = 0
     unauthorized_number: int = 0
@@ -198,6 +199,11 @@ class ObjectFacts:
 
     def of_run(self, run: int) -> RunFacts:
         return self.runs.setdefault(run, RunFacts(run=run))
+
+    @property
+    def last_begun(self) -> RunFacts | None:
+        """The newest run that began; a number above it at the gate says that it is over (MESSAGES 5.2)."""
+        return max((run for run in self.runs.values() if run.begun), key=lambda run: run.run, default=None)
 
     @property
     def unproven(self) -> list[RunFacts]:

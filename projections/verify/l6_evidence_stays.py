@@ -26,8 +26,8 @@ LAW = "L6"
 def check(facts: Facts, stored: Stored) -> Iterator[str]:
     """Whether this event rests on the newest evidence."""
     match stored.envelope.event:
-        case ObjectsSeen(read_revision=read) if read > facts.revision:
-            yield f"a Find says that r{read} was read before it, but it stands behind r{facts.revision}"
+        case ObjectsSeen(read_revision=read) if read > stored.envelope.expected:
+            yield f"a Find says that r{read} was read before it, but its writer had folded r{stored.envelope.expected}"
         case CallCommitted(verb=verb, object=ref, run=run) if verb in (*BEGINS, Verb.REQUEUE) and run is not None:
             yield from _run(facts, ref, run, verb.value)
             if verb in BEGINS:

@@ -97,6 +97,12 @@ def _end_seen(held: ObjectFacts, run: int, *, ending: bool) -> bool:
     return seen is not None and (seen.ended or (ending and seen.ending_seen))
 
 
+def _present(held: ObjectFacts) -> int:
+    """The run whose end counts: at its gate again under a higher number, an object's last run is over."""
+    last = held.last_begun
+    return last.run if held.phase is Phase.GATED and last is not None else held.run
+
+
 def _ended(facts: Facts, submission: SubmissionFacts | None, what: str, *, ending: bool) -> Iterator[str]:
     if submission is None:
         return
@@ -105,7 +111,7 @@ def _ended(facts: Facts, submission: SubmissionFacts | None, what: str, *, endin
             yield f"{what}, but an attempt of submission {submission.submission} is neither refused nor disposed of"
         return
     held = facts.objects.get(submission.canonical)
-    if held is None or not _end_seen(held, held.run, ending=ending):
+    if held is None or not _end_seen(held, _present(held), ending=ending):
         seen = "is absent" if held is None or held.missing or held.phase is None else f"is {held.phase.value}"
         yield f"{what}, but {submission.canonical.id} {seen}"
 
@@ -115,7 +121,7 @@ def _succeeded(facts: Facts, event: OutcomeDecided) -> Iterator[str]:
         return
     submission = facts.submission(event.submission)
     held = facts.objects.get(submission.canonical) if submission is not None and submission.canonical else None
-    run = held.runs.get(held.run) if held is not None else None
+    run = held.runs.get(_present(held)) if held is not None else None
     kinds = [cause.kind for cause in run.causes] if run is not None else []
     if kinds and CauseKind.COMPLETED not in kinds:
         yield f"succeeded, but the run was seen to end by {kinds[-1].value}"

@@ -188,6 +188,7 @@ def _read_disposal(facts: Facts, event: TargetDisposed) -> None:
     if event.disposition is Disposition.ADOPT and answered is not None:
         held.submission, held.attempt, held.adopted = answered.submission, answered.attempt, True
         answered.objects.append(target)
+        held.of_run(held.run).adopted = True
     held.disposition = event.disposition
     _give_up_with(facts, held)
 
@@ -281,7 +282,8 @@ def _judge_leave(held: ObjectFacts, run: RunFacts, look: Look) -> None:
     """Note a run of ours that no committed open, admit or release begins, or that began again by itself."""
     if run.ended:
         run.again_number, run.again_revision = look.number, look.revision
-    if (run.ended or not run.opens or held.retired) and not run.unauthorized_number:
+    without = not run.opens and not run.adopted
+    if (run.ended or without or held.retired) and not run.unauthorized_number:
         run.unauthorized_number, run.unauthorized_revision = look.number, look.revision
 
 

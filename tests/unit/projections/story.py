@@ -284,3 +284,11 @@ def next_submission(story: Story, number: int, rule: str, cause: Cause, name: st
     ref = story.later(1).made(name, number)
     story.canonical(ref, number)
     return ref
+
+
+def both_gated(story: Story | None = None) -> tuple[Story, ObjectRef, ObjectRef]:
+    """Two Starts landed, the first without a reply; one Find shows both objects, none is chosen."""
+    story = (story or Story()).submitted().later(1).authorized().attempt()
+    story.later(30).replied(ReplyOutcome.UNKNOWN).attempt(1, 2)
+    one, two = story.ref("88543"), story.ref("88544", 1, 2)
+    return story.later(2).replied(object=two).later(9).seen((one, Phase.GATED), (two, Phase.GATED)), one, two
