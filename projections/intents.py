@@ -220,14 +220,23 @@ def _judge_holds(record: Record, look: Look) -> Record:
     changing = record.calls_on(held.ref, Verb.OPEN, Verb.ADMIT, Verb.HOLD, Verb.RELEASE)
     if not all(c.over_before(look.as_of, look.read_revision) for c in changing):
         return record
-    opened = record.opened(held.ref)
+    # Where gate and hold are one bit, an object gated for a run that was opened carries a hold, or an Open without
+    # effect; gated for a later run it stands at its gate.
+    opened = record.opened(held.ref) and any(
+        c.run == held.run for c in record.calls_on(held.ref, Verb.OPEN, Verb.ADMIT, Verb.RELEASE)
+    )
     bit = held.hold is HoldSeen.USER or (held.phase is Phase.GATED and opened)
-    sent = {name for c in record.calls_on(held.ref, Verb.HOLD) for name in c.instances}
+    sent = _instances(record, held, Verb.HOLD) - _instances(record, held, Verb.RELEASE, done=True)
     forced = bool(record.in_force)
     holds = {
         name: _judged(h, bit=bit, released=forced or not bit or name not in sent) for name, h in record.holds.items()
     }
     return record if holds == record.holds else replace(record, holds=holds)
+
+
+def _instances(record: Record, held: ObjectRecord, verb: Verb, *, done: bool = False) -> set[str]:
+    """The hold instances named by calls of this verb on the object, or by those that were answered done."""
+    return {name for c in record.calls_on(held.ref, verb) if c.done or not done for name in c.instances}
 
 
 def _judged(hold: HoldRecord, *, bit: bool, released: bool) -> HoldRecord:

@@ -151,7 +151,7 @@ class TrainJob:
         live = self.live_pods
         if self.ended is not None:
             return Phase.ENDING if live else Phase.ENDED
-        if self.stopped or self.deleting:
+        if self.deleting or (self.stopped and self.suspend):
             return Phase.ENDED if self.closed and not live else Phase.ENDING
         if self.suspend:
             return self._gate_phase() if self.seen_suspend and not live else Phase.ENDING
