@@ -64,7 +64,7 @@ class SlurmMoves:
             cluster.exit_by_itself(job, cause)
             return f"{job.ref.id} run {job.run} exits: {cause.kind.value}"
         if job.state is JobState.COMPLETING:
-            if not self.draws.chance(self.world.swarm.level("stragglers")):
+            if self.world.calm or not self.draws.chance(self.world.swarm.level("stragglers")):
                 cluster.processes_stop(job)
             cluster.complete(job)
             return f"{job.ref.id} leaves completing: {job.state.value} run {job.run}"
@@ -91,6 +91,7 @@ class SlurmMoves:
         """Every job goes on by itself for a while."""
         self.cluster.advance()
         for job in self.cluster.jobs:
+            job.avoid = ()
             if job.state is not JobState.PENDING or not job.held:
                 self.go_on(job)
 

@@ -130,7 +130,7 @@ class Watch:
         for job in self.world.cluster.jobs:
             if job.ref in self.ended_once:
                 continue
-            ended = job.state in (JobState.COMPLETING, JobState.ENDED) if isinstance(job, SlurmJob) else _over(job)
+            ended = _over(job)
             if ended:
                 self.ended_once.add(job.ref)
 
@@ -147,6 +147,8 @@ class Watch:
             if job.phase is Phase.ENDED or getattr(job, "purged", False) or getattr(job, "gone", False):
                 continue
             if self.wild.get(job.ref, -1) >= since or self.chronicle.disposed.get(job.ref) in EXCUSED:
+                continue
+            if job.ref in self.wild and (job.hidden or self.world.shown_at.get(job.ref, -1) >= since):
                 continue
             known = job.ref in self.record.objects and job.ref not in self.chronicle.verified
             if not known and (job.hidden or self.world.shown_at.get(job.ref, -1) >= since):
@@ -168,5 +170,8 @@ class Watch:
         ]
 
 
-def _over(job: TrainJob) -> bool:
-    return job.ended is not None or job.stopped or job.deleting or job.gone
+def _over(job: SlurmJob | TrainJob) -> bool:
+    """Whether a run of it has ended, or none will begin: it ended, is ending, or came back to its gate."""
+    if isinstance(job, SlurmJob):
+        return job.state in (JobState.COMPLETING, JobState.ENDED) or job.run > 0
+    return job.ended is not None or job.stopped or job.deleting or job.gone or (job.suspend and job.a > 0)
