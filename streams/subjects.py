@@ -72,7 +72,13 @@ def jobs(tenant: str | None = None) -> str:
     return f"dispatch.job.{check_token(tenant, 'tenant') if tenant else '*'}.*"
 
 
+def of_tenant(subject: str, tenant: str | None) -> bool:
+    """Whether an event's subject is of `tenant`; None is any."""
+    return tenant is None or subject.startswith(f"dispatch.job.{tenant}.")
+
+
 def command(tenant: str, actor: str, verb: str, name: str) -> str:
+    """Where a command is published; the actor is whoever the credentials let publish there."""
     if verb not in VERBS:
         raise ValueError(f"verb {verb[:80]!r} must be one of {', '.join(VERBS)}")
     return f"dispatch.command.{check_token(tenant, 'tenant')}.{check_token(actor, 'actor')}.{verb}.{check_job(name)}"
@@ -109,9 +115,45 @@ def shard_of(tenant: str, name: str, shards: int) -> int:
     return digest % shards
 
 
-def in_shard(shard: int | str, subject: str) -> str:
+def in_shard(shard: int, subject: str) -> str:
     """How a shard's work queue stores `subject`, a wake-up's or a command's."""
     return f"dispatch.shard.{shard}.{subject.removeprefix('dispatch.')}"
+
+
+def shard_filter(shard: int, word: str) -> str:
+    """Everything one shard stores of a kind: `command` or `wake`."""
+    return f"dispatch.shard.{shard}.{word}.>"
+
+
+def commands_by_shard(shards: int) -> str:
+    """How the server places a command: the destination of a transform of `EVERY_COMMAND`."""
+    placed = "command.{{wildcard(1)}}.{{wildcard(2)}}.{{wildcard(3)}}.{{wildcard(4)}}"
+    return f"dispatch.shard.{{{{partition({shards},1,4)}}}}.{placed}"
+
+
+def wakes_by_shard(shards: int) -> str:
+    """How the server places a wake-up: of a transform of `EVERY_WAKE`, and of `EVERY_DUE_TIMER`."""
+    return f"dispatch.shard.{{{{partition({shards},1,2)}}}}.wake.{{{{wildcard(1)}}}}.{{{{wildcard(2)}}}}"
+
+
+def retired(generation: int) -> str:
+    """Where a history listens that another generation replaced: nobody publishes there."""
+    return f"dispatch.retired.{generation}"
+
+
+def loading(generation: int, tenant: str = "*", name: str = "*") -> str:
+    """Where an event of an export is published that a new generation stores under its own subject."""
+    return f"dispatch.load.{generation}.{tenant}.{name}"
+
+
+def loaded() -> str:
+    """How the server places what is loaded: the destination of a transform of `loading`."""
+    return "dispatch.job.{{wildcard(1)}}.{{wildcard(2)}}"
+
+
+def gap(generation: int) -> str:
+    """What fills the place of a revision that an export lacks, until it is purged."""
+    return f"dispatch.gap.{generation}"
 
 
 def out_of_shard(stored: str) -> str:

@@ -26,7 +26,6 @@ from streams.jetstream.layout import (
     generation_of,
     history_settings,
     history_stream,
-    retired_subject,
 )
 from streams.jetstream.read import pages
 from streams.jetstream.setup import (
@@ -84,7 +83,7 @@ async def new_generation(wire: Wire, layout: Layout, exported: Iterable[Exported
     await load.read_back()
     for older, settings in found.items():
         if is_current(settings):
-            await change_stream(wire, "UPDATE", {**settings, "subjects": [retired_subject(older)]})
+            await change_stream(wire, "UPDATE", {**settings, "subjects": [subjects.retired(older)]})
     wanted = history_settings(layout, generation)
     wrong = differences(wanted["name"], wanted, await change_stream(wire, "UPDATE", {**wanted, "first_seq": start}))
     if wrong:
@@ -111,7 +110,9 @@ class _Load:
         for batch in _batches(self._in_order(messages)):
             await self._store(batch)
         if self.filled:
-            await self._wire.api(f"STREAM.PURGE.{self._stream}", {"filter": _gap(self._generation)}, within_s=60.0)
+            await self._wire.api(
+                f"STREAM.PURGE.{self._stream}", {"filter": subjects.gap(self._generation)}, within_s=60.0
+            )
 
     async def read_back(self) -> None:
         """That the stream holds what was loaded, byte for byte. Raises SettingsError if not."""
@@ -140,11 +141,11 @@ class _Load:
                 raise SettingsError((f"the export's r{message.revision}: {error}",)) from error
             for _ in range(place, message.revision):
                 self.filled += 1
-                yield _gap(self._generation), b""
+                yield subjects.gap(self._generation), b""
             self._digest.update(_seal(message.revision, message.subject, message.data))
             self.count += 1
             place = message.revision + 1
-            yield f"dispatch.load.{self._generation}.{tenant}.{job}", message.data
+            yield subjects.loading(self._generation, tenant, job), message.data
 
     async def _store(self, batch: Sequence[tuple[str, bytes]]) -> None:
         """Store a batch right behind `last`, all of it or nothing, once."""
@@ -196,17 +197,13 @@ def _seal(revision: int, subject: str, data: bytes) -> bytes:
     return f"{revision} {subject} {len(data)}\n".encode() + data
 
 
-def _gap(generation: int) -> str:
-    return f"dispatch.gap.{generation}"
-
-
 def _loading(layout: Layout, generation: int, start: int) -> Settings:
     """As the history will be, but on subjects of its own, and with gaps that can still be purged."""
-    place = f"dispatch.load.{generation}.*.*"
+    place = subjects.loading(generation)
     return {
         **history_settings(layout, generation),
-        "subjects": [place, _gap(generation)],
-        "subject_transform": {"src": place, "dest": "dispatch.job.{{wildcard(1)}}.{{wildcard(2)}}"},
+        "subjects": [place, subjects.gap(generation)],
+        "subject_transform": {"src": place, "dest": subjects.loaded()},
         "first_seq": start,
         "deny_delete": False,
         "deny_purge": False,
@@ -216,4 +213,4 @@ def _loading(layout: Layout, generation: int, start: int) -> Settings:
 def _is_loading(settings: Settings) -> bool:
     """Whether a generation was begun and never became current."""
     generation = generation_of(settings["name"])
-    return generation is not None and _gap(generation) in (settings.get("subjects") or [])
+    return generation is not None and subjects.gap(generation) in (settings.get("subjects") or [])

@@ -82,7 +82,7 @@ def streams_of(layout: Layout, generation: int) -> tuple[Settings, ...]:
 def history_settings(layout: Layout, generation: int) -> Settings:
     """Nothing that was acknowledged may vanish or move: every way to forget a message rewinds a revision."""
     return {
-        **_common(layout, history_stream(generation), [subjects.jobs()]),
+        **_file_stream(layout, history_stream(generation), [subjects.jobs()]),
         "retention": "limits",
         "discard": "new",  # `old`, the default, silently drops the oldest events at a limit
         "max_bytes": layout.history_bytes_max or -1,
@@ -95,11 +95,6 @@ def history_settings(layout: Layout, generation: int) -> Settings:
         "compression": "none",  # s2 made the read of one job ten times slower
         "metadata": metadata_of(layout),
     }
-
-
-def retired_subject(generation: int) -> str:
-    """Where a history listens that another generation replaced: nobody publishes there."""
-    return f"dispatch.retired.{generation}"
 
 
 def status_settings(layout: Layout, generation: int) -> Settings:
@@ -148,7 +143,7 @@ def differences(what: str, wanted: Settings, actual: Settings) -> tuple[str, ...
     )
 
 
-def _common(layout: Layout, name: str, listens_on: list[str]) -> Settings:
+def _file_stream(layout: Layout, name: str, listens_on: list[str]) -> Settings:
     return {
         "name": name,
         "subjects": listens_on,
@@ -164,15 +159,12 @@ def _common(layout: Layout, name: str, listens_on: list[str]) -> Settings:
 
 def _commands(layout: Layout) -> Settings:
     return {
-        **_common(layout, COMMANDS, [subjects.EVERY_COMMAND]),
+        **_file_stream(layout, COMMANDS, [subjects.EVERY_COMMAND]),
         "retention": "workqueue",
         "discard": "new",
         "subject_transform": {
             "src": subjects.EVERY_COMMAND,
-            "dest": subjects.in_shard(
-                f"{{{{partition({layout.shards},1,4)}}}}",
-                "dispatch.command.{{wildcard(1)}}.{{wildcard(2)}}.{{wildcard(3)}}.{{wildcard(4)}}",
-            ),
+            "dest": subjects.commands_by_shard(layout.shards),
         },
         "metadata": metadata_of(layout),
     }
@@ -180,7 +172,7 @@ def _commands(layout: Layout) -> Settings:
 
 def _receipts(layout: Layout) -> Settings:
     return {
-        **_common(layout, RECEIPTS, [subjects.EVERY_RECEIPT]),
+        **_file_stream(layout, RECEIPTS, [subjects.EVERY_RECEIPT]),
         "retention": "limits",
         "discard": "old",
         "max_msgs_per_subject": 1,
@@ -192,7 +184,7 @@ def _receipts(layout: Layout) -> Settings:
 def _timers(layout: Layout) -> Settings:
     """Message schedules force rollups on and purges open, so timers never share a stream with events."""
     return {
-        **_common(layout, TIMERS, [subjects.EVERY_TIMER]),
+        **_file_stream(layout, TIMERS, [subjects.EVERY_TIMER]),
         "retention": "limits",
         "discard": "old",
         "max_msgs_per_subject": 1,
@@ -203,11 +195,9 @@ def _timers(layout: Layout) -> Settings:
 
 def _wake(layout: Layout) -> Settings:
     """One wake-up a job. With discard `new` one that arrives while another waits would be lost."""
-    placed = subjects.in_shard(
-        f"{{{{partition({layout.shards},1,2)}}}}", "dispatch.wake.{{wildcard(1)}}.{{wildcard(2)}}"
-    )
+    placed = subjects.wakes_by_shard(layout.shards)
     return {
-        **_common(layout, WAKE, [subjects.EVERY_WAKE]),
+        **_file_stream(layout, WAKE, [subjects.EVERY_WAKE]),
         "retention": "workqueue",
         "discard": "old",
         "max_msgs_per_subject": 1,
@@ -223,7 +213,7 @@ def _replicas(layout: Layout) -> Settings:
 
 def _bucket(layout: Layout, stream: str, keys: str) -> Settings:
     return {
-        **_common(layout, stream, [f"{keys}.>"]),
+        **_file_stream(layout, stream, [f"{keys}.>"]),
         "retention": "limits",
         "discard": "new",
         "max_msgs_per_subject": 1,
@@ -236,7 +226,7 @@ def _bucket(layout: Layout, stream: str, keys: str) -> Settings:
 def _consumer(layout: Layout, shard: int, word: str) -> Settings:
     return {
         "durable_name": consumer_name(shard),
-        "filter_subject": subjects.in_shard(shard, f"dispatch.{word}.>"),
+        "filter_subject": subjects.shard_filter(shard, word),
         "deliver_policy": "all",
         "ack_policy": "explicit",
         "ack_wait": round(layout.lease_s * NANOSECONDS),

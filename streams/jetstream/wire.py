@@ -136,6 +136,7 @@ class Wire:
 
     @asynccontextmanager
     async def replies(self) -> AsyncIterator[Replies]:
+        """An inbox for one request, or for one batch of answers."""
         token = str(next(self._tokens))
         replies = Replies(f"{self._inbox}.{token}")
         self._open[token] = replies

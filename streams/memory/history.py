@@ -44,7 +44,7 @@ class MemoryHistory:
         while True:
             end = len(self._stored)
             for stored in self._stored[seen:end]:
-                if tenant is None or stored.subject.startswith(f"dispatch.job.{tenant}."):
+                if subjects.of_tenant(stored.subject, tenant):
                     yield _entry(stored)
             seen = end
             yield Caught(revision=seen)
@@ -54,7 +54,7 @@ class MemoryHistory:
 
     async def stored(self, *, after: int = 0, tenant: str | None = None) -> AsyncIterator[Stored]:
         for stored in self._stored[after:]:
-            if tenant is None or stored.subject.startswith(f"dispatch.job.{tenant}."):
+            if subjects.of_tenant(stored.subject, tenant):
                 yield stored
 
     async def store_bytes(self, subject: str, data: bytes) -> int:

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.conformance.streams_suite import BucketSuite, HistorySuite, QueueSuite
+from tests.conformance.streams_queues import BucketSuite, QueueSuite
+from tests.conformance.streams_suite import HistorySuite
 from tests.conformance.streams_world import JetStreamWorld, MemoryWorld
 from tests.servers.nats import one_node
 

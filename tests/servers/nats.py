@@ -67,7 +67,7 @@ class NatsNode:
             assert self._process is not None, f"{self.name} was never started"
             assert self._process.poll() is None, f"{self.name} ended: {self.log[-2000:]}"
             assert time.monotonic() < give_up_at, f"{self.name} is not ready: {self.log[-2000:]}"
-            await asyncio.sleep(0.02)
+            await asyncio.sleep(0.02)  # waits: between two looks at the server's health
 
     async def start(self) -> None:
         self.spawn()
@@ -160,7 +160,7 @@ async def cluster_ready(nodes: Sequence[NatsNode]) -> None:
         if all(view.get("leader") and view.get("cluster_size") == len(nodes) for view in meta):
             return
         assert time.monotonic() < give_up_at, f"no leader among {[node.name for node in nodes]}: {meta}"
-        await asyncio.sleep(0.05)
+        await asyncio.sleep(0.05)  # waits: between two looks at who leads
 
 
 def node_named(nodes: Sequence[NatsNode], name: str) -> NatsNode:
