@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from projections.intents import start_over
-from projections.record import ObjectRecord, Record
+from projections.record import Record
 from streams.messages.calls import Capabilities
 from streams.messages.spec import Unmatched
-from streams.messages.values import Found, ObjectRef, Phase, Sighting, Verb
+from streams.messages.values import Found, ObjectRef, Phase, Sighting
 
 
 class Clause(NamedTuple):
@@ -51,11 +51,6 @@ def _clause(name: str, waits_for: list[str]) -> Clause:
     return Clause(name, not waits_for, tuple(waits_for))
 
 
-def stop_done(record: Record, held: ObjectRecord) -> bool:
-    """Whether a stop of this object was answered done, so that it cannot run again by itself."""
-    return any(c.done for c in record.calls_on(held.ref, Verb.STOP))
-
-
 def _ended(record: Record, shown: dict[ObjectRef, Sighting], capabilities: Capabilities) -> Clause:
     waits = []
     for ref, held in record.objects.items():
@@ -67,7 +62,7 @@ def _ended(record: Record, shown: dict[ObjectRef, Sighting], capabilities: Capab
                 waits.append(f"{ref.id}: not shown, and never seen ended")
         elif sighting.phase is not Phase.ENDED or not held.ended:
             waits.append(f"{ref.id} is {sighting.phase.value}")
-        elif capabilities.ended_runs_again and not sighting.end_final and not stop_done(record, held):
+        elif capabilities.ended_runs_again and not sighting.end_final:
             waits.append(f"{ref.id} ended and can run again by itself until it is stopped")
     return _clause("every recorded object has ended", waits)
 

@@ -7,7 +7,6 @@ from datetime import timedelta
 from dispatch.next_steps import calls
 from dispatch.situation import Situation, Step
 from projections.record import ObjectRecord
-from projections.settled import stop_done
 from streams.messages.events import ObjectRetired, StopVerified
 from streams.messages.reasons import Reason
 from streams.messages.values import Disposition, Phase, Sighting, StopBasis, Verb
@@ -70,7 +69,7 @@ def condemned(situation: Situation, held: ObjectRecord, seen: Sighting) -> Reaso
     if unauthorized(held, seen) and not held.foreign:
         return Reason.UNAUTHORIZED_RUN
     if seen.phase is Phase.ENDED:
-        return _again(situation, held, seen)
+        return _again(situation, seen)
     if held.disposition is Disposition.STOP:
         return Reason.DISPOSED_STOP
     if held.foreign:
@@ -94,11 +93,14 @@ def unauthorized(held: ObjectRecord, seen: Sighting) -> bool:
     return held.retired or held.alive_again or run is None or not run.authorized
 
 
-def _again(situation: Situation, held: ObjectRecord, seen: Sighting) -> Reason | None:
-    """An ended object that can run again by itself is stopped, once, as the first act after its end."""
+def _again(situation: Situation, seen: Sighting) -> Reason | None:
+    """An ended object that can run again by itself is stopped, as the first act after its end, until it is final.
+
+    A stop that was answered done may have been undone by hand since.
+    """
     if not situation.capabilities.ended_runs_again or seen.end_final:
         return None
-    return None if stop_done(situation.record, held) else Reason.CAN_RUN_AGAIN
+    return Reason.CAN_RUN_AGAIN
 
 
 def _past_start_within(situation: Situation, held: ObjectRecord, seen: Sighting) -> bool:

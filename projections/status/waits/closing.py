@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from projections.record import ObjectRecord
-from projections.settled import stop_done
 from projections.status import words
 from projections.status.picture import Picture, alive
 from projections.status.waits.launch import PASS, landing
@@ -42,7 +41,7 @@ def _runs_again(picture: Picture, held: ObjectRecord) -> bool:
     """Ended, but able to run again by itself until it is stopped (Kubernetes)."""
     able = picture.capabilities
     again = able is not None and able.ended_runs_again and held.phase is Phase.ENDED
-    return again and not held.end_final and not held.disposed_gone and not stop_done(picture.record, held)
+    return again and not held.end_final and not held.disposed_gone
 
 
 def _object(picture: Picture, held: ObjectRecord) -> Waiting:
