@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 import pytest
@@ -62,9 +62,15 @@ def committed() -> Iterator[Path]:
     yield from files(*FOLDERS)
 
 
+@cache
+def source_of(path: Path) -> Source:
+    """One file, read and parsed once a run."""
+    return Source(path.relative_to(ROOT), path.read_text())
+
+
 def sources(*folders: str) -> list[Source]:
     """The Python files under the folders, parsed on demand."""
-    return [Source(path.relative_to(ROOT), path.read_text()) for path in files(*folders, endings=(".py",))]
+    return [source_of(path) for path in files(*folders, endings=(".py",))]
 
 
 def planted(text: str, path: str = "dispatch/planted.py") -> Source:

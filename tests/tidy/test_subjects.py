@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 from tests.tidy.sources import PACKAGES, Source, none_of, planted, sources
 
-SPELLED_IN = frozenset({"streams/subjects.py", "streams/permissions.py", "streams/jetstream/setup.py"})
-SUBJECT = re.compile(r"\bdispatch\.(job|command|receipt|wake|timer|timers|agent|status|replica|replicas)\.")
+SPELLED_IN = frozenset({"streams/subjects.py", "streams/permissions.py", "streams/jetstream/layout.py"})
+SUBJECT = re.compile(r"\bdispatch\.(job|command|receipt|wake|timer|shard|agent)\.")
 
 
 def docstrings(tree: ast.Module) -> Iterator[ast.expr]:
