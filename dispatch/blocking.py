@@ -119,6 +119,6 @@ def connect(settings: BusSettings, *, tenant: str, actor: str, timeout_s: float 
     loop = Loop()
     try:
         return Client(loop, loop.run(client.connect(settings, tenant=tenant, actor=actor, timeout_s=timeout_s)))
-    except BaseException:
+    except BaseException:  # any: the thread must not outlive a connection that was never made
         loop.close()
         raise

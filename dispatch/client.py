@@ -101,7 +101,7 @@ class RunOf(Value, frozen=True, kw_only=True):
     run: int
 
 
-class CommonFields(TypedDict):
+class OrderFields(TypedDict):
     """The fields that every command has."""
 
     command: str
@@ -127,7 +127,7 @@ class AsyncClient:
     async def __aexit__(self, *_: object) -> None:
         await self.bus.close()
 
-    def fields(self, job: str, said: Said) -> CommonFields:
+    def fields(self, job: str, said: Said) -> OrderFields:
         """The common fields of a command about `job`, given now; its id is new unless `said` brings one."""
         return {
             "command": said.command or new_command_id(),

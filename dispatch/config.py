@@ -22,7 +22,8 @@ from pathlib import Path
 from dispatch.contexts import BusAddress, ConfigError, Context, contexts_path, read_contexts
 from streams.subjects import is_token
 
-UP_FILE = Path(".dispatch") / "up.json"
+UP_FOLDER = ".dispatch"
+UP_FILE = "up.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,13 @@ class Settings:
     def where(self, cluster: str | None = None) -> str:
         """`prod · nlp @ hpc2`: what everything that changes something prints first."""
         at = f" @ {cluster or self.cluster.value}" if cluster or self.cluster.value else ""
-        return f"{self.context.value or self.bus_source} · {self.tenant.value}{at}"
+        return f"{self.bus_name()} · {self.tenant.value}{at}"
+
+    def bus_name(self) -> str:
+        """The bus in a word: its context, `.dispatch` of a `dispatch up` here, or the place that names it."""
+        if self.local_dir is not None:
+            return self.local_dir.parent.name
+        return self.context.value or self.bus_source
 
     def bus(self) -> BusAddress:
         """Where the bus is. Raises ConfigError when no place names one, or the credentials may be read by others."""
@@ -204,22 +211,24 @@ def _checked(what: str, found: Found) -> Found:
 
 def running_up(here: Path) -> Place | None:
     """The `dispatch up` that runs in `here` or the nearest parent; one that has ended is passed over."""
-    for folder in (here, *here.parents):
-        path = folder / UP_FILE
-        try:
-            told = json.loads(path.read_text(encoding="utf-8"))
-            if not isinstance(told, dict) or not _alive(int(told["pid"])):
-                continue
-            nats = tuple(str(url) for url in told["nats"])
-        except (OSError, ValueError, KeyError, TypeError):
-            continue
-        texts = {name: str(told[name]) if told.get(name) else None for name in ("creds", "tenant", "cluster", "actor")}
-        creds = None if texts["creds"] is None else path.parent / texts["creds"]
-        monitoring = tuple(str(url) for url in told.get("monitoring") or ())
-        bus = BusAddress(nats, creds, monitoring=monitoring) if nats else None
-        names = (texts["tenant"], texts["cluster"], texts["actor"])
-        return Place(str(path.parent), bus, *names, local_dir=path.parent / "local")
-    return None
+    places = (read_up(folder / UP_FOLDER) for folder in (here, *here.parents))
+    return next((place for place in places if place is not None), None)
+
+
+def read_up(folder: Path) -> Place | None:
+    """Where the `dispatch up` that keeps everything in `folder` says its bus is; None if none runs there."""
+    try:
+        told = json.loads((folder / UP_FILE).read_text(encoding="utf-8"))
+        if not isinstance(told, dict) or not _alive(int(told["pid"])):
+            return None
+        nats = tuple(str(url) for url in told["nats"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    texts = {name: str(told[name]) if told.get(name) else None for name in ("creds", "tenant", "cluster", "actor")}
+    creds = None if texts["creds"] is None else folder / texts["creds"]
+    monitoring = tuple(str(url) for url in told.get("monitoring") or ())
+    bus = BusAddress(nats, creds, monitoring=monitoring) if nats else None
+    return Place(str(folder), bus, texts["tenant"], texts["cluster"], texts["actor"], local_dir=folder / "local")
 
 
 def _alive(pid: int) -> bool:
@@ -291,4 +300,4 @@ def _token(text: str) -> str:
     return word if is_token(word) else "someone"
 
 
-__all__ = ["ConfigError", "Flags", "Found", "Settings", "check_creds", "resolve", "running_up"]
+__all__ = ["ConfigError", "Flags", "Found", "Settings", "check_creds", "read_up", "resolve", "running_up"]

@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from scripts import reference_cli
 from streams.messages import events, reasons, receipts, spec, values
 from streams.messages.commands import Command, CommandBase
 from streams.messages.plan import RecoveryPlan
@@ -183,7 +184,7 @@ def words() -> str:
 
 def pages() -> dict[str, str]:
     """Every generated file by its path under docs/reference."""
-    return {"messages.md": messages(), "words.md": words(), **schemas()}
+    return {"messages.md": messages(), "words.md": words(), **schemas(), **reference_cli.pages()}
 
 
 def main() -> None:

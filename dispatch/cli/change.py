@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from dispatch.cli.errors import CliError
 from dispatch.cli.exits import Exit
+from dispatch.cli.refusals import REFUSALS
 from dispatch.cli.session import Session
 from dispatch.cli.tool import Tool
 from dispatch.client import Accepted, Outcome, Refused, Said, Stored, Undecided, outcome_of
@@ -25,6 +27,8 @@ class Told:
     document: dict[str, object]
     exit_code: Exit
     outcome: Outcome
+    why: tuple[str, ...] = ()
+    do: tuple[str, ...] = ()
 
 
 def reason_of(tool: Tool, *, required: bool) -> str:
@@ -102,7 +106,7 @@ async def _stored(session: Session, command: Command, sequence: int) -> Told:
         why = f"stored, not decided within {session.tool.timeout_s:g}s by {', '.join(alive)}"
     else:
         why = "stored; no supervisor is live: nothing is decided until one starts"
-    line = f"{command.job}  {why} (command {command.command})"
+    line = f"{command.job}  {why}\n  to repeat it: --command-id {command.command}"
     document: dict[str, object] = {"job": command.job, "outcome": "stored", "command": command.command}
     document["sequence"] = sequence
     return Told(line, document, Exit.UNDECIDED, Stored(command=command.command, sequence=sequence))
@@ -110,30 +114,46 @@ async def _stored(session: Session, command: Command, sequence: int) -> Told:
 
 def show(tool: Tool, view: str, told: list[Told]) -> Exit:
     """Print what became of each command; the exit code is the highest."""
-    if tool.flags.json:
-        documents = [each.document for each in told]
-        tool.document(view, documents[0] if len(documents) == 1 else {"results": documents})
+    code = max((each.exit_code for each in told), default=Exit.DONE)
+    if tool.flags.json and len(told) == 1 and code is not Exit.DONE:
+        tool.failed(view, error_of(told[0]).document() | told[0].document)
+    elif tool.flags.json:
+        tool.document(view, told[0].document if len(told) == 1 else {"results": [each.document for each in told]})
     else:
         for each in told:
-            if each.exit_code is Exit.REFUSED or each.exit_code is Exit.NOT_FOUND:
-                refusal(tool, each)
-            else:
-                tool.screen.say(each.line)
-    return max((each.exit_code for each in told), default=Exit.DONE)
+            _print(tool, each)
+    return code
 
 
-def refusal(tool: Tool, told: Told) -> None:
-    """A refusal in the form of every error, on stderr."""
-    assert isinstance(told.outcome, Refused)
+def _print(tool: Tool, told: Told) -> None:
+    """A refusal in the form of every error, on stderr; all else as a line of the answer."""
+    if isinstance(told.outcome, Refused):
+        first, *rest = error_of(told).lines()
+        tool.screen.complain(tool.screen.paint("error:", "red") + first.removeprefix("error:"))
+        for line in rest:
+            tool.screen.complain(line)
+    else:
+        tool.screen.say(told.line)
+
+
+def error_of(told: Told) -> CliError:
+    """What became of a command that did not become an event, as an error."""
+    if not isinstance(told.outcome, Refused):
+        what = told.line.splitlines()[0]
+        return CliError(what, do=f"the same with --command-id {told.document['command']}", code="undecided")
     receipt = told.outcome.receipt
-    what, _, do = receipt.sentence.partition(": ")
-    error = CliError(
-        f'"{receipt.job}" refused it: {what}' if receipt.job not in what else what,
-        do=do,
+    sentence = receipt.sentence if receipt.job in receipt.sentence else f"{receipt.job}: {receipt.sentence}"
+    return CliError(
+        sentence,
+        why=told.why,
+        do=told.do or _do(receipt.code),
         code=receipt.code.value if receipt.code else "refused",
         exit_code=told.exit_code,
     )
-    first, *rest = error.lines()
-    tool.screen.complain(tool.screen.paint("error:", "red") + first.removeprefix("error:"))
-    for line in rest:
-        tool.screen.complain(line)
+
+
+def _do(code: RefusalCode | None) -> str:
+    """What the reference says to do, without its links and marks."""
+    if code is None:
+        return ""
+    return re.sub(r"\[(.+?)\]\(.+?\)", r"\1", REFUSALS[code][1]).replace("`", "")

@@ -23,17 +23,17 @@ def _ask(context: click.Context, what: str) -> list[str]:
     """The names, or nothing: whatever goes wrong, a completion says nothing of it."""
     try:
         return asyncio.run(asyncio.wait_for(_names(context, what), WITHIN_S))
-    except Exception:
+    except Exception:  # any: a completion has no place to tell an error
         return []
 
 
 async def _names(context: click.Context, what: str) -> list[str]:
     from dispatch.cli.looking import beats
-    from dispatch.cli.params import CommonFlags
+    from dispatch.cli.params import GlobalFlags
     from dispatch.cli.tool import Tool
 
     given = context.params
-    flags = CommonFlags(
+    flags = GlobalFlags(
         context=given.get("context"),
         nats=given.get("nats"),
         creds=given.get("creds"),

@@ -89,7 +89,7 @@ def run(words: Sequence[str]) -> int:
 
         silence_stdout()
         return 0
-    except Exception as error:
+    except Exception as error:  # any: the last place; whatever it is, it is told in one form
         from dispatch.cli.ending import end_with
 
         return end_with(error, words)

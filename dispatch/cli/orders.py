@@ -14,11 +14,11 @@ from dispatch.cli.exits import Exit
 from dispatch.cli.session import Read, Session
 from dispatch.cli.times import Times
 from dispatch.cli.tool import Tool
-from dispatch.client import Accepted, CommonFields
+from dispatch.client import Accepted, OrderFields
 from projections.status import since_of, state_of
 from streams.messages.commands import Command
 
-Build = Callable[[Read, CommonFields], Command]
+Build = Callable[[Read, OrderFields], Command]
 Asks = Callable[[Read, Times], "str | None"]
 
 
@@ -83,8 +83,7 @@ def _ask(tool: Tool, reads: Sequence[Read], order: Order) -> None:
 async def _one(session: Session, read: Read, command: Command) -> Told:
     def accepted(done: Accepted) -> str:
         receipt = done.receipt
-        word = "already " if done.already else ""
-        return f"{read.job}  {word}accepted #{receipt.number}: {receipt.sentence}"
+        return f"{read.job}  {'' if done.already else f'accepted #{receipt.number}: '}{receipt.sentence}"
 
     return await change.send(session, command, accepted)
 

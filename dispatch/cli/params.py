@@ -45,7 +45,7 @@ DURATION = DurationType()
 
 
 @dataclass(frozen=True, slots=True)
-class CommonFlags:
+class GlobalFlags:
     """The flags that every command takes (CLI 1.1)."""
 
     context: str | None = None
@@ -98,8 +98,8 @@ def parameters(options: type) -> list[click.Parameter]:
     return made
 
 
-def common_parameters() -> list[click.Parameter]:
-    """The flags of `CommonFlags`."""
+def global_parameters() -> list[click.Parameter]:
+    """The flags of `GlobalFlags`."""
     colours = click.Choice(["auto", "always", "never"])
     return [
         click.Option(
@@ -169,15 +169,15 @@ def command(
         def callback(**values: Any) -> int:  # noqa: ANN401  whatever click parsed
             from dispatch.cli.tool import Tool
 
-            common = _taken(CommonFlags, values)
+            shared = _taken(GlobalFlags, values)
             change = _taken(ChangeFlags, values) if changes else ChangeFlags()
-            return function(Tool(common, change), options(**values))
+            return function(Tool(shared, change), options(**values))
 
         text = (function.__doc__ or "").strip()
         built = VerbCommand(
             name=function.__name__.strip("_"),
             callback=callback,
-            params=[*parameters(options), *(change_parameters() if changes else []), *common_parameters()],
+            params=[*parameters(options), *(change_parameters() if changes else []), *global_parameters()],
             help=text,
             context_settings=CONTEXT_SETTINGS,
             short_help=text.partition("\n")[0].rstrip("."),
@@ -188,7 +188,7 @@ def command(
     return made
 
 
-FlagsT = TypeVar("FlagsT", CommonFlags, ChangeFlags)
+FlagsT = TypeVar("FlagsT", GlobalFlags, ChangeFlags)
 
 
 def _taken(kind: type[FlagsT], values: dict[str, Any]) -> FlagsT:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dispatch.cli.errors import CliError
-from dispatch.cli.tool import Tool
+from dispatch.cli.tool import TIMEOUT_S, Tool
 from dispatch.client import AsyncClient, BusSettings, connect
 from dispatch.config import Settings
 from projections.evolve import fold
@@ -20,19 +20,25 @@ from streams.subjects import is_token
 NEAR_MAX = 12
 
 
-async def opened(settings: Settings, *, timeout_s: float) -> AsyncClient:
-    """A client by these settings. Raises ConfigError and the errors of the bus; nothing is sent."""
+def bus_settings(settings: Settings, *, name: str, timeout_s: float = TIMEOUT_S) -> BusSettings:
+    """How to connect by these settings. Raises ConfigError."""
     address = settings.bus()
-    bus = BusSettings(
+    return BusSettings(
         urls=address.urls,
-        name="dispatch-cli",
+        name=name,
         creds=address.creds,
         tls_ca=address.tls_ca,
         inbox_prefix=address.inbox_prefix or "_INBOX",
+        monitoring_urls=address.monitoring,
         connect_within_s=min(timeout_s, 5.0),
         read_within_s=timeout_s,
         publish_within_s=min(timeout_s, 5.0),
     )
+
+
+async def opened(settings: Settings, *, timeout_s: float) -> AsyncClient:
+    """A client by these settings. Raises ConfigError and the errors of the bus; nothing is sent."""
+    bus = bus_settings(settings, name="dispatch-cli", timeout_s=timeout_s)
     return await connect(bus, tenant=settings.tenant_name(), actor=settings.actor, timeout_s=timeout_s)
 
 
@@ -102,7 +108,7 @@ class Session:
             return CliError(f"{name!r} fits {len(fits)} jobs", why=self._listed(fits), code="several-jobs")
         return CliError(
             f"no job is named {name[:70]!r} in tenant {self.tenant}",
-            why=f"nothing was ever submitted to {self.tool.settings.bus_source} under it",
+            why=f"nothing was ever submitted to {self.tool.settings.bus_name()} under it",
             do="dispatch list --all",
             code="no-such-job",
         )

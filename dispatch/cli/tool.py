@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from dispatch.cli.params import ChangeFlags, CommonFlags
+from dispatch.cli.params import ChangeFlags, GlobalFlags
 from dispatch.cli.screen import Screen, screen_for, write_document
 from dispatch.cli.times import Times, wire_time
 from dispatch.config import Flags, Settings, resolve
@@ -26,7 +26,7 @@ TIMEOUT_S = 10.0
 class Tool:
     """One command line. Everything is made when it is first asked for."""
 
-    def __init__(self, flags: CommonFlags, change: ChangeFlags | None = None) -> None:
+    def __init__(self, flags: GlobalFlags, change: ChangeFlags | None = None) -> None:
         self.flags = flags
         self.change = change or ChangeFlags()
         self.timeout_s = TIMEOUT_S if flags.timeout is None else flags.timeout
@@ -73,6 +73,12 @@ class Tool:
 
         body: Mapping[str, object] = {"data": plain(data)}
         write_document(f"dispatch.{view}/{number}", wire_time(now()), body, self.screen.out)
+
+    def failed(self, view: str, error: Mapping[str, object]) -> None:
+        """An error as one JSON document."""
+        from dispatch.cli.documents import plain
+
+        write_document(f"dispatch.{view}/1", wire_time(now()), {"error": plain(error)}, self.screen.out)
 
     def stream(self, item: Mapping[str, object]) -> None:
         """One line of a stream."""

@@ -40,7 +40,7 @@ async def _attest(tool: Tool, options: AttestOptions) -> Exit:
     from dispatch.cli import change
     from dispatch.cli.ask import confirm
     from dispatch.cli.orders import Order, carry_out
-    from dispatch.client import CommonFields
+    from dispatch.client import OrderFields
     from streams.messages.commands import AttestNodeOff
     from streams.messages.values import NodeAttested
 
@@ -63,7 +63,7 @@ async def _attest(tool: Tool, options: AttestOptions) -> Exit:
                 typed=True,
             )
 
-        def build(read: Read, fields: CommonFields) -> AttestNodeOff:
+        def build(read: Read, fields: OrderFields) -> AttestNodeOff:
             found = runs[read.job]
             assert found is not None
             ref, run = found

@@ -32,7 +32,9 @@ class ListOptions:
     foreign: bool = option("--foreign", is_flag=True, help="only those with an object of nobody's")
     every: bool = option("--all", is_flag=True, help="settled ones too")
     sort: str = option("--sort", type=click.Choice(SORTS), default="need", help="in this order")
-    limit: int | None = option("--limit", type=click.IntRange(min=0), metavar="N", help=f"at most N, 0 for all; {LIMIT}")
+    limit: int | None = option(
+        "--limit", type=click.IntRange(min=0), metavar="N", help=f"at most N, 0 for all; {LIMIT}"
+    )
 
 
 @command(ListOptions)
@@ -121,4 +123,3 @@ def _order(sort: str, entry: FleetEntry) -> tuple[str, str]:
         "owner": entry.owner,
     }[sort]
     return first, entry.job
-

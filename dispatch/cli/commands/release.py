@@ -28,13 +28,13 @@ def release(tool: Tool, options: ReleaseOptions) -> Exit:
     """Lift the holds that people asked for; --all also those of rules; --instance one of them."""
     from dispatch.cli.orders import Order, order_jobs
     from dispatch.cli.session import Read
-    from dispatch.client import CommonFields
+    from dispatch.client import OrderFields
     from streams.messages.commands import ReleaseJob
 
     if options.instances and options.every:
         raise CliError("one of --instance and --all", code="bad-usage")
 
-    def build(read: Read, fields: CommonFields) -> ReleaseJob:
+    def build(read: Read, fields: OrderFields) -> ReleaseJob:
         every = tuple(hold.instance for hold in read.record.in_force) if options.every else ()
         return ReleaseJob(**fields, instances=options.instances or every)
 

@@ -27,11 +27,11 @@ def requeue(tool: Tool, options: RequeueOptions) -> Exit:
     from dispatch.cli.orders import Order, described, order_jobs
     from dispatch.cli.session import Read
     from dispatch.cli.times import Times
-    from dispatch.client import CommonFields
+    from dispatch.client import OrderFields
     from projections.status.state import running_run
     from streams.messages.commands import RequeueJob
 
-    def build(read: Read, fields: CommonFields) -> RequeueJob:
+    def build(read: Read, fields: OrderFields) -> RequeueJob:
         held = read.record.canonical()
         return RequeueJob(**fields, run=held.run if held is not None else 0, resubmit=options.resubmit)
 

@@ -104,7 +104,7 @@ def _lines(control: Control, times: Times) -> list[str]:
         lines.append(
             f"observing {where} since {times.at(control.set_at)} by {who} · dispatch retries observe --off{flag}"
         )
-    return lines or [f"retries are on {where}"]
+    return lines or [f"{control.cluster or 'every cluster'}: retries are on"]
 
 
 async def _set(tool: Tool, cluster: str | None, wanted: Wanted) -> Exit:

@@ -135,14 +135,19 @@ async def _give(session: Session, options: SubmitOptions, job: JobFile, name: st
             f"{' (already; same spec)' if accepted.already else ''}          next: dispatch watch {name}"
         ),
     )
-    return await _ended(session, options, name, told)
+    return await _ended(session, options, order, told)
 
 
-async def _ended(session: Session, options: SubmitOptions, name: str, told: Told) -> int:
+async def _ended(session: Session, options: SubmitOptions, order: SubmitJob, told: Told) -> int:
     from dispatch.cli import change
-    from dispatch.client import Stored, Undecided
+    from dispatch.client import Refused, Stored, Undecided
+    from streams.messages.reasons import RefusalCode
 
-    tool = session.tool
+    tool, name = session.tool, order.job
+    if isinstance(told.outcome, Refused) and told.outcome.receipt.code is RefusalCode.SPEC_DIFFERS:
+        from dispatch.cli.differing import compared
+
+        told = await compared(session, order, told, options.file or f"--from {options.of}")
     code = change.show(tool, "submit", [told]) if not (options.wait and tool.flags.json) else told.exit_code
     if isinstance(told.outcome, Stored | Undecided):
         tool.screen.hint(f"to refuse it should it still arrive: dispatch cancel {name} --if-unknown record --reason …")

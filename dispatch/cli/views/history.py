@@ -22,7 +22,7 @@ def full_row(times: Times, line: Line) -> list[str]:
 def live_row(times: Times, line: Line) -> list[str]:
     """Time, number, kind, sentence, code: an event as it happens."""
     _, sentence, code = _words(times, line)
-    return [times.at(line.at), f"#{line.number}", line.kind.value, sentence, code]
+    return [times.at(line.at), f"{f'#{line.number}':<4}", f"{line.kind.value:<8}", sentence, code]
 
 
 def _words(times: Times, line: Line) -> list[str]:

@@ -1,0 +1,55 @@
+"""`dispatch supervise`: one stateless replica, until SIGTERM (CLI 2.5)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dispatch.cli.errors import CliError
+from dispatch.cli.params import DURATION, command, option
+from dispatch.cli.tool import Tool
+
+
+@dataclass(frozen=True, slots=True)
+class SuperviseCommandOptions:
+    """What `supervise` takes."""
+
+    name: str | None = option("--name", metavar="R", help="of this replica; default: host, process and a random part")
+    clusters: str | None = option("--clusters", metavar="C,…", help="only these; default: every one")
+    local: str | None = option("--local", metavar="DIR", help="serve the local cluster kept in DIR in this process")
+    single: bool = option("--single", is_flag=True, help="allow a bus of one server")
+    observe: bool = option("--observe", is_flag=True, help="follow and show, decide nothing")
+    drain: float = option("--drain", type=DURATION, default=20.0, metavar="DURATION", help="bound of an orderly end")
+    metrics: str | None = option("--metrics", metavar="ADDR", help="serve Prometheus metrics on HOST:PORT")
+    log_json: bool = option("--log-json", is_flag=True, help="log lines as JSON")
+
+
+@command(SuperviseCommandOptions)
+def supervise(tool: Tool, options: SuperviseCommandOptions) -> int:
+    """Run one supervisor. Any number share the work; each may be killed at any time. SIGTERM drains it."""
+    import asyncio
+
+    from dispatch.supervise import SuperviseOptions, configure_logs
+    from dispatch.supervise import supervise as run
+    from streams.subjects import is_token
+
+    if options.name is not None and not is_token(options.name):
+        raise CliError(f"--name {options.name[:70]!r} is no name", why="1 to 63 of a-z, 0-9 and -", code="bad-usage")
+    address = tool.settings.bus()
+    local = options.local
+    if local is None and tool.settings.local_dir is not None:
+        local = str(tool.settings.local_dir)
+    settings = SuperviseOptions(
+        nats=address.urls,
+        creds=str(address.creds) if address.creds else None,
+        monitoring=address.monitoring,
+        single=options.single or tool.settings.local_dir is not None,
+        name=options.name,
+        clusters=tuple(name.strip() for name in options.clusters.split(",")) if options.clusters else None,
+        local=local,
+        observe=options.observe,
+        drain_s=options.drain,
+        log_json=options.log_json,
+        verbose=tool.flags.verbose,
+    )
+    configure_logs(settings)
+    return asyncio.run(run(settings))

@@ -1,0 +1,64 @@
+"""`dispatch up`: bus, local cluster and supervisors in one process tree, in the foreground (CLI 2.5)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from dispatch.cli.errors import CliError
+from dispatch.cli.exits import Exit
+from dispatch.cli.params import command, option
+from dispatch.cli.tool import Tool
+
+
+@dataclass(frozen=True, slots=True)
+class UpCommandOptions:
+    """What `up` takes."""
+
+    directory: str = option("--dir", default=".dispatch", metavar="DIR", help="where everything is kept")
+    slots: int | None = option("--slots", type=click.IntRange(1, 4096), metavar="N", help="ranks at once; processors")
+    supervisors: int = option("--supervisors", type=click.IntRange(1, 64), default=1, metavar="N", help="how many")
+    port: int = option("--port", type=click.IntRange(0, 65535), default=0, metavar="P", help="of the bus; 0: any free")
+    stop_jobs: bool = option("--stop-jobs", is_flag=True, help="at the end cancel the jobs that are still open")
+
+
+@command(UpCommandOptions)
+def up(tool: Tool, options: UpCommandOptions) -> Exit:
+    """Run everything on this machine. Ctrl-C drains; jobs run on and are found by the next `up` in this place."""
+    from dispatch.cli.stopping import cancel_open
+    from dispatch.up import UpError, UpOptions
+    from dispatch.up import up as run
+
+    tenant = tool.flags.tenant or "default"
+    settings = UpOptions(
+        directory=Path(options.directory),
+        slots=options.slots,
+        supervisors=options.supervisors,
+        port=options.port,
+        tenant=tenant,
+    )
+    told = Said(tool)
+    before = (lambda: cancel_open(tool, settings.directory, tenant)) if options.stop_jobs else None
+    try:
+        tool.run(run(settings, told.say, before))
+    except UpError as error:
+        raise CliError("dispatch up cannot run", why=str(error), code="unsafe-settings") from error
+    tool.screen.hint("stopped; jobs run on, `dispatch up` in this place finds them")
+    return Exit.DONE
+
+
+@dataclass(slots=True)
+class Said:
+    """What `up` says as it goes; after the first line it tells what to type next."""
+
+    tool: Tool
+    begun: bool = False
+
+    def say(self, text: str) -> None:
+        """One line."""
+        self.tool.screen.say(text)
+        if not self.begun and "live" in text:
+            self.begun = True
+            self.tool.screen.say("next: dispatch submit job.yaml --wait     Ctrl-C stops this, not the jobs")

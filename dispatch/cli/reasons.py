@@ -1,0 +1,48 @@
+"""What each reason of a decision means, for `docs/reference/reasons.md`. One line each."""
+
+from __future__ import annotations
+
+from streams.messages.reasons import Reason
+
+REASONS: dict[Reason, str] = {
+    Reason.SUBMITTED: "a submit was accepted",
+    Reason.FIRST_SUBMISSION: "the job's first submission",
+    Reason.PLAN_RULE: "a rule of the recovery plan answers an end; the rule and its use stand beside it",
+    Reason.PERSON_RESUBMIT: "a person ordered a new submission",
+    Reason.PERSON_REQUEUE: "a person ordered the same object to run again",
+    Reason.HOLD_NOW: "a hold that also ends the present run",
+    Reason.RULE_HOLD_LIFTED: "the hold that a rule placed was lifted: the job runs again",
+    Reason.LAUNCH: "the first Start of a submission",
+    Reason.RETRY_AFTER_UNKNOWN: "no clear answer came to the Start before; at most two more are sent",
+    Reason.RETRY_AFTER_UNREACHABLE: "the Start before clearly did nothing",
+    Reason.LOWEST_ATTEMPT: "the lowest attempt among a submission's objects; chosen once",
+    Reason.DUPLICATE: "another object of the submission is canonical",
+    Reason.CLOSED_SUBMISSION: "the submission was given up before its object appeared",
+    Reason.GATE_FREE: "every condition of the gate holds",
+    Reason.HOLD_IN_FORCE: "a hold is placed on the object",
+    Reason.HOLD_LIFTED: "a lifted hold is taken off the object",
+    Reason.REQUEUE_DUE: "an authorized requeue is carried out",
+    Reason.RETIRED: "a retired object is stopped",
+    Reason.JOB_OVER: "the job has an outcome: what is left of it is stopped",
+    Reason.UNAUTHORIZED_RUN: "a run that nobody authorized is stopped",
+    Reason.DISPOSED_STOP: "a person decided that the object be stopped",
+    Reason.START_WITHIN: "it did not start within the time the job gives",
+    Reason.CAN_RUN_AGAIN: "an ended object could run again by itself, so it is stopped",
+    Reason.CANCELLED: "the job is cancelled: everything that bears its name is stopped",
+    Reason.CALLS_OVER: "every call that could still land is over: the second stop of a cancel",
+    Reason.PERSON_HOLD: "a person's hold",
+    Reason.PERSON_RELEASE: "a person's release",
+    Reason.PERSON_CANCEL: "a person's cancel",
+    Reason.CANCEL_OF_UNKNOWN: "a cancel of a name never seen: a submit that comes later is refused",
+    Reason.COMPLETED: "the run completed",
+    Reason.GIVE_UP: "no rule names the cause, or the rule says give-up",
+    Reason.BUDGET_SPENT: "the rule's budget is spent",
+    Reason.FAST_FAIL: "the same exit soon after start on several nodes",
+    Reason.PERSON_DISPOSED: "a person's decision about a target",
+    Reason.UNMATCHED_GIVEN_UP: "an attempt never answered and never found can no longer land",
+    Reason.STOP_DONE_AND_ABSENT: "its stop was done, and a later complete Find lacks it",
+    Reason.PROCESSES_GONE: "its processes are proven gone",
+    Reason.ALL_CLAUSES_HOLD: "every clause of settlement holds",
+    Reason.PERSON_CONTROLS: "a person set kill switch, brake or observe mode",
+    Reason.BRAKE_TRIPPED: "many jobs ended in one instant: retries wait",
+}
