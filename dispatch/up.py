@@ -73,16 +73,15 @@ class Up:
     async def run(self, before_stop: Callable[[], object] | None = None) -> None:
         """Start everything, stay until stopped, end it in order.
 
-        Raises UpError, and what the bus's start raises. `before_stop` is awaited first if it gives an awaitable.
+        Raises UpError, and what the bus's start raises. `before_stop` is awaited, supervisors still
+        running, if it gives a coroutine.
         """
         self.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         with self._closing:
             self._lock()
             server = await start_server(self.directory / "bus", port=self.options.port)
             try:
-                await self._serve(server)
-                if before_stop is not None and asyncio.iscoroutine(left := before_stop()):
-                    await left
+                await self._serve(server, before_stop)
             finally:
                 (self.directory / "up.json").unlink(missing_ok=True)
                 await server.stop()
@@ -95,7 +94,7 @@ class Up:
         except BlockingIOError:
             raise UpError(f"a dispatch up already runs in {self.directory}: stop it, or use another --dir") from None
 
-    async def _serve(self, server: OwnServer) -> None:
+    async def _serve(self, server: OwnServer, before_stop: Callable[[], object] | None) -> None:
         settings = BusSettings(
             urls=(server.url,), creds=server.seed_file, monitoring_urls=(server.monitoring_url,), name="dispatch-up"
         )
@@ -117,6 +116,8 @@ class Up:
                     f"bus ready ({facts[0].version}, sync always) · local: {adapter.settings.slots} slots · {names} live"
                 )
                 await self._until_stopped(keepers)
+                if before_stop is not None and asyncio.iscoroutine(left := before_stop()):
+                    await left
             finally:
                 for keeper in keepers:
                     keeper.cancel()
@@ -196,7 +197,8 @@ class Up:
 
 async def _spawn(options: Path, log_path: Path) -> asyncio.subprocess.Process:
     """One supervisor with the packages that this process runs, wherever it was started; not in our foreground
-    group, so that Ctrl-C leaves the order of stopping to us."""
+    group, so that Ctrl-C leaves the order of stopping to us.
+    """
     root = str(Path(packages.__file__).resolve().parent.parent)
     begin = "import sys; sys.path.insert(0, sys.argv.pop(1)); from dispatch.supervise import main; sys.exit(main())"
     with log_path.open("ab") as log:
