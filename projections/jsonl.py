@@ -5,8 +5,9 @@
     {"tenant": …, "job": …, "revision": …, "stored_at": …, "event": {the envelope, as it is on the bus}}
 
 with `quarantined` or `unknown` in place of `event` where the bus holds what this release could not read: all that
-the entry has of it. An envelope is read by the codec, the same as from the bus, so a file from a later release
-gives `UnknownEvent`, never an error. Lines of several jobs may stand in one file, in any mixture.
+the entry has of it. Whoever has the bytes of the bus may give them along: they stand under `raw` in base64, and
+are what a reader reads. That is done by the codec, the same as from the bus, so a file from a later release gives
+`UnknownEvent`, never an error. Lines of several jobs may stand in one file, in any mixture.
 
 CodecError   a line that is no entry; it names the line
 """
@@ -33,6 +34,7 @@ class _Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     event: msgspec.Raw = _NONE
     quarantined: Quarantined | None = None
     unknown: UnknownEvent | None = None
+    raw: bytes | None = None
 
 
 _encoder = msgspec.json.Encoder(order="deterministic")
@@ -44,17 +46,22 @@ def dump(entries: Iterable[Entry]) -> bytes:
     return b"".join(dump_line(entry) for entry in entries)
 
 
-def dump_line(entry: Entry) -> bytes:
-    """One line. Raises CodecError for an envelope that no bus would have given."""
+def dump_line(entry: Entry, raw: bytes | None = None) -> bytes:
+    """One line; `raw` is what stands on the bus, kept where writing the entry again would not give it back.
+
+    Raises CodecError for an envelope that no bus would have given.
+    """
     content = entry.content
+    event = codec.encode_event(content) if isinstance(content, Envelope) else b""
     line = _Line(
         tenant=entry.tenant,
         job=entry.job,
         revision=entry.revision,
         stored_at=entry.stored_at,
-        event=msgspec.Raw(codec.encode_event(content)) if isinstance(content, Envelope) else _NONE,
+        event=msgspec.Raw(event) if event else _NONE,
         quarantined=content if isinstance(content, Quarantined) else None,
         unknown=content if isinstance(content, UnknownEvent) else None,
+        raw=None if raw == event else raw,
     )
     return _encoder.encode(line) + b"\n"
 
@@ -80,19 +87,24 @@ def load_line(line: bytes) -> Entry:
         read = _decoder.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise CodecError(f"not an entry of a history: {error}") from error
-    given = [content for content in (read.quarantined, read.unknown) if content is not None]
     told = bytes(read.event)
+    given = [content for content in (read.quarantined, read.unknown) if content is not None]
     if bool(told) + len(given) != 1:
         raise CodecError("not an entry of a history: it holds exactly one of event, quarantined and unknown")
-    if not told:
-        return Entry(
-            tenant=read.tenant, job=read.job, revision=read.revision, stored_at=read.stored_at, content=given[0]
-        )
+    if read.raw is None and given:
+        return _entry(read, given[0])
     try:
         subject = subjects.job(read.tenant, read.job)
     except ValueError as error:
+        if given:
+            return _entry(read, given[0])
         raise CodecError(f"not an entry of a history: {error}") from error
-    return codec.decode_event(subject, told, revision=read.revision, stored_at=read.stored_at)
+    data = told if read.raw is None else read.raw
+    return codec.decode_event(subject, data, revision=read.revision, stored_at=read.stored_at)
+
+
+def _entry(line: _Line, content: Quarantined | UnknownEvent) -> Entry:
+    return Entry(tenant=line.tenant, job=line.job, revision=line.revision, stored_at=line.stored_at, content=content)
 
 
 def by_job(entries: Iterable[Entry]) -> dict[tuple[str, str], tuple[Entry, ...]]:

@@ -138,6 +138,8 @@ def _by_number(node: str) -> tuple[str, int, str]:
 
 def _follows(one: str, other: str) -> bool:
     before, after = _NUMBERED.match(one), _NUMBERED.match(other)
-    if before is None or after is None or (before[1], len(before[2])) != (after[1], len(after[2])):
+    if before is None or after is None or before[1] != after[1]:
+        return False
+    if len(before[2]) != len(after[2]) and "0" in (before[2][0], after[2][0]):
         return False
     return int(after[2]) == int(before[2]) + 1

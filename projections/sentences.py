@@ -41,6 +41,8 @@ CALLS = {
 
 
 class Told(NamedTuple):
+    """One event in words, and its code."""
+
     sentence: str
     code: str
 

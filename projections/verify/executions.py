@@ -166,7 +166,6 @@ class ObjectFacts:
     ref: ObjectRef
     submission: int = 0
     attempt: int = 0
-    adopted: bool = False
     phase: Phase | None = None
     run: int = 0
     look: Look | None = None

@@ -48,6 +48,8 @@ class AttemptFacts:
 
 @dataclass
 class SubmissionFacts:
+    """One authorized submission, its attempts in the order they were committed, and the object chosen for it."""
+
     submission: int
     rule: str
     attempts: list[AttemptFacts] = field(default_factory=list)
@@ -61,6 +63,8 @@ class SubmissionFacts:
 
 
 class RequeueFacts(NamedTuple):
+    """One authorized requeue: of which object, to end which run."""
+
     object: ObjectRef
     run: int
     number: int

@@ -186,7 +186,7 @@ def _read_disposal(facts: Facts, event: TargetDisposed) -> None:
         return
     answered = facts.attempt(event.submission or 0, event.attempt or 0)
     if event.disposition is Disposition.ADOPT and answered is not None:
-        held.submission, held.attempt, held.adopted = answered.submission, answered.attempt, True
+        held.submission, held.attempt = answered.submission, answered.attempt
         answered.objects.append(target)
         held.of_run(held.run).adopted = True
     held.disposition = event.disposition

@@ -159,3 +159,30 @@ def test_a_run_without_a_committed_open_that_ended_before_anybody_could_stop_it_
     story, one = stray_duplicate()
     story.later(60).ended(one, nodes=("n15",)).later(5).ceased(one).later(600).settled()
     assert laws(story) == ()
+
+
+def test_a_requeue_of_what_may_not_run_again_is_found() -> None:
+    story, one, two = both_gated()
+    story.canonical(one).retired(two, 1, 2).requeue_authorized(two, 0, "person", None)
+    assert only(story, "L1") == "requeue of 88544 authorized, which is not canonical of the newest submission"
+    final, ref = launched()
+    final.opened(ref).later(60).ended(ref, cause=CRASHED, nodes=NODES, end_final=True).ceased(ref)
+    assert only(final.requeue_authorized(ref, 0), "L1") == "requeue of 88213 authorized, whose end is final"
+
+
+def test_an_attempt_of_a_submission_that_a_newer_one_has_followed_is_found() -> None:
+    story, _ = run_once(cause=PREEMPTED)
+    story.authorized(2, "preempted", "preempted/1.0", PREEMPTED).attempt(1, 2)
+    assert only(story, "L1") == "attempt 1/2 committed, but submission 2 is the newest"
+
+
+def test_a_submission_of_a_job_that_nobody_submitted_is_found() -> None:
+    assert only(Story().authorized(), "L1") == "submission 1 authorized for a job that was never submitted"
+
+
+def test_an_adopted_object_may_go_on_running() -> None:
+    story = Story().submitted().later(1).authorized().attempt().later(30).replied(ReplyOutcome.UNKNOWN)
+    stranger = story.foreign()
+    story.later(9).running(stranger).disposed(stranger, Disposition.ADOPT, submission=1, attempt=1, as_of=story.at)
+    story.later(9).running(stranger).canonical(stranger).later(60).ended(stranger, nodes=NODES).ceased(stranger)
+    assert laws(story.outcome().settled()) == ()

@@ -63,3 +63,8 @@ def test_settling_a_cancelled_job_without_the_last_stop_by_name_is_found() -> No
     story.call(Verb.OPEN, ref, run=0).cancelled().call(Verb.STOP_JOB, reason=Reason.CANCELLED).replied()
     story.later(60).ended(ref, cause=STOPPED).later(5).ceased(ref).later(CALL_BOUND_S).settled()
     assert only(story, "L2") == "settled, but no stop by name was committed when every call that could land was over"
+
+
+def test_a_cancel_behind_another_outcome_is_found() -> None:
+    story, _ = run_once()
+    assert only(story.outcome().cancelled(), "L2") == "cancelled, but another outcome stands since #12"

@@ -119,3 +119,9 @@ def test_opening_a_run_that_had_begun_by_itself_and_came_back_to_its_gate_unprov
     assert only(story, "L4") == (
         "open of bert-2 run 1 committed, but run 1 of it ran before it came back to its gate, and is not proven gone"
     )
+
+
+def test_opening_the_next_run_of_an_object_that_still_runs_is_found() -> None:
+    story, ref = launched()
+    story.opened(ref).later(60).running(ref).call(Verb.OPEN, ref, run=1)
+    assert only(story, "L4") == "open of 88213 run 1 committed, but run 0 was last seen running"

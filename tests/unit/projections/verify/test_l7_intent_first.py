@@ -17,7 +17,7 @@ from tests.unit.projections.story import (
     next_submission,
     run_once,
 )
-from tests.unit.projections.verify.judged import laws, only
+from tests.unit.projections.verify.judged import broken, laws, only
 
 UNKNOWN, REFUSED = ReplyOutcome.UNKNOWN, ReplyOutcome.REFUSED
 
@@ -81,3 +81,9 @@ def test_a_late_reply_after_an_unknown_and_a_stop_sent_again_are_lawful() -> Non
 
 def test_a_second_submit_is_found() -> None:
     assert only(Story().submitted().submitted(), "L7") == "the job was submitted twice"
+
+
+def test_a_stop_may_not_be_answered_before_it_was_committed_either() -> None:
+    story, ref = launched()
+    story.cancelled().replied(call=2).call(Verb.STOP, ref, Reason.JOB_OVER)
+    assert [(law, number) for law, number, _ in broken(story)] == [("L7", 8)]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from streams.messages.values import (
+    AttemptRef,
+    Disposition,
     Phase,
     ReplyOutcome,
 )
@@ -53,3 +55,12 @@ def test_retiring_the_canonical_object_is_found() -> None:
 def test_retiring_before_the_choice_is_found() -> None:
     story, _, two = both_gated()
     assert only(story.retired(two, 1, 2), "L8") == "88544 was retired before submission 1 has a canonical object"
+
+
+def test_choosing_an_object_for_an_attempt_that_did_not_make_it_is_found() -> None:
+    story, one, _ = both_gated()
+    assert "88543 is canonical of 1/2, which did not make it" in only(story.canonical(one, 1, 2), "L8")
+    retired, one, two = both_gated()
+    retired.disposed(AttemptRef(submission=1, attempt=2), Disposition.GONE, as_of=retired.at).retired(two, 1, 2)
+    retired.seen(missing=(one,)).canonical(two, 1, 2)
+    assert only(retired, "L8") == "88544 is canonical, but it was retired"

@@ -22,7 +22,7 @@ from tests.unit.projections.story import (
     launched,
     run_once,
 )
-from tests.unit.projections.verify.judged import only
+from tests.unit.projections.verify.judged import laws, only
 
 UNKNOWN, REFUSED = ReplyOutcome.UNKNOWN, ReplyOutcome.REFUSED
 
@@ -95,3 +95,19 @@ def test_calling_gone_what_the_latest_find_shows_is_found() -> None:
     story, ref = launched()
     story.opened(ref).later(60).running(ref).disposed(ref, Disposition.GONE)
     assert only(story, "L9") == "88213 was called gone, but the latest Find shows it"
+
+
+def test_an_end_of_what_was_never_recorded_is_found() -> None:
+    story, _ = launched()
+    assert only(story.verified(story.foreign()), "L9") == "90112 is verified stopped, but nothing was recorded of it"
+    given, _ = launched()
+    given.disposed(AttemptRef(submission=1, attempt=3), Disposition.GONE, "unmatched", as_of=given.at)
+    assert only(given, "L9") == "attempt 1/3 was given up, but never committed"
+
+
+def test_a_run_that_came_back_to_its_gate_under_a_higher_number_has_ended() -> None:
+    story = Story("bert-2").submitted().later(1).authorized().attempt()
+    ref = story.ref("bert-2")
+    story.replied(object=ref).later(9).seen((ref, Phase.GATED, 1)).canonical(ref).opened(ref, 1)
+    story.later(60).running(ref, 1).later(60).seen((ref, Phase.GATED, 2)).ceased(ref, 1)
+    assert laws(story.authorized(2, "preempted", "preempted/1.1", PREEMPTED)) == ()
