@@ -56,7 +56,7 @@ def receipt(record: Record, command: str, written: Written) -> Receipt | None:
     accepted = record.commands.get(command)
     if accepted is None:
         return None
-    to = Addressed(command, record.tenant, record.job, VERBS[accepted.event])
+    to = Addressed(command, record.tenant, record.job, VERBS.get(accepted.event, "unknown"))
     return replace(
         _blank(to, Answer.ACCEPTED, written),
         revision=accepted.revision,
