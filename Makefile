@@ -5,11 +5,13 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.installed
 PACKAGES := streams projections adapters dispatch
+TIERS  := $(addprefix test-,unit conformance nats local kills promises acceptance)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup style check test demo test-unit test-conformance reference lock wheel clean
+.PHONY: help setup style check test demo reference lock wheel clean $(TIERS)
 .DELETE_ON_ERROR:
+
 
 help: ## Say what each target does
 	@printf 'dispatch: an event-sourced supervisor of multi-node GPU training jobs on NATS JetStream\n\n'
@@ -42,11 +44,18 @@ demo: $(READY) ## Watch a real two-rank job survive a killed supervisor, a crash
 	@echo '== demo: a NATS server, two supervisors and two jobs on this machine, everything removed at the end'
 	@$(BIN)/python examples/demo.py
 
-test-unit: $(READY) ## The unit tests alone: one part, one promise
-	@$(BIN)/pytest tests/unit
+test-unit: ## Tier: one part, one promise
+test-conformance: ## Tier: every implementation of a port passes its one suite, doubles and real ones
+test-nats: ## Tier: the bus on real nats-servers, with real crashes, pauses and restores
+test-local: ## Tier: the local adapter on real processes
+test-kills: ## Tier: the supervisor killed, and frozen, at every await
+test-promises: ## Tier: the promises on real processes: several replicas, lost replies, reboots, late calls
+test-acceptance: ## Tier: the README's commands, as a person types them; the wheel
 
-test-conformance: $(READY) ## The suites that every implementation of a port passes, on real servers and doubles
-	@$(BIN)/pytest tests/conformance
+$(TIERS): tier = $(@:test-%=%)
+$(TIERS): $(READY)
+	@echo '== tests: the tier $(tier)'
+	@$(BIN)/pytest $(or $(wildcard tests/$(tier) tests/integration/$(tier)),tests/$(tier))
 
 reference: $(READY) ## Write docs/reference again from the message types
 	@echo '== reference: messages, words and JSON Schemas from streams/messages'

@@ -21,11 +21,9 @@ pytest_plugins = ["pytester"]
 TESTS = Path(__file__).parent
 
 # Programs without which a tier cannot keep its promises. A missing one is a failure, never a skip.
-SERVICES: dict[str, tuple[str, ...]] = {
-    "conformance": ("nats-server",),
-    "nats": ("nats-server",),
-    "acceptance": ("nats-server",),
-}
+SERVICES: dict[str, tuple[str, ...]] = dict.fromkeys(
+    ("conformance", "nats", "kills", "promises", "acceptance"), ("nats-server",)
+)
 
 EXCLUDED = pytest.StashKey[frozenset[str]]()
 SECONDS = pytest.StashKey[dict[str, list[float]]]()

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from dispatch.cli.catalog import VERBS
+from tests.conftest import tiers
 from tests.tidy.sources import ROOT, files, none_of
 
 README_LINES_MAX = 120
@@ -16,6 +17,8 @@ INDENTED = re.compile(r"^    .*$", re.MULTILINE)
 CODE = re.compile(r"`[^`\n]*`")
 NAMED_PATH = re.compile(r"`((?:streams|projections|adapters|dispatch|tests|docs|examples|scripts|\.ci)/[\w./-]*)`")
 MAKE = re.compile(r"\bmake ([a-z][a-z-]*)\b")
+MAKEFILE = (ROOT / "Makefile").read_text()
+TARGET = r"^([a-z][a-z-]*):"
 VERB = re.compile(r"(?:`|^    )dispatch ([a-z]+)\b", re.MULTILINE)
 
 
@@ -65,7 +68,7 @@ def test_every_file_that_a_document_names_exists() -> None:
 
 
 def test_every_make_command_in_a_document_is_a_target() -> None:
-    targets = set(re.findall(r"^([a-z][a-z-]*):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    targets = set(re.findall(TARGET, MAKEFILE, re.MULTILINE))
     none_of(finding for document in documents() for finding in unknown_targets(document, targets))
 
 
@@ -78,11 +81,17 @@ def test_every_command_in_a_document_is_one() -> None:
 
 
 def test_every_make_target_that_a_person_may_want_explains_itself() -> None:
-    makefile = (ROOT / "Makefile").read_text()
-    targets = set(re.findall(r"^([a-z][a-z-]*):", makefile, re.MULTILINE))
-    explained = set(re.findall(r"^([a-z][a-z-]*):.* ## .", makefile, re.MULTILINE))
-    assert targets - explained == {"style"}
-    assert targets <= set(re.findall(r"[a-z-]+", "".join(re.findall(r"^\.PHONY:(.*)$", makefile, re.MULTILINE))))
+    explained = set(re.findall(TARGET + ".* ## .", MAKEFILE, re.MULTILINE))
+    assert set(re.findall(TARGET, MAKEFILE, re.MULTILINE)) - explained == {"style"}
+
+
+def test_every_tier_has_a_target_and_a_place_in_the_list_of_tiers() -> None:
+    listed = (ROOT / "tests" / "README.md").read_text()
+    for tier in tiers() - {"tidy"}:
+        assert re.search(rf"^test-{tier}: ## .", MAKEFILE, re.MULTILINE), f"make test-{tier} is no target"
+        assert re.search(rf"^\| `tests/(integration/)?{tier}/` \|", listed, re.MULTILINE), (
+            f"tests/README.md lacks {tier}"
+        )
 
 
 def test_the_readme_is_read_in_one_go() -> None:
