@@ -83,14 +83,21 @@ class Bursts:
         self._running: dict[Place, set[str]] = {}
         self._ends: dict[Place, deque[Ended]] = {}
 
+    def restore(self, running: Iterable[tuple[str, str, str]]) -> None:
+        """Begin from jobs known to run (tenant, cluster, job), where the history is not followed from its start."""
+        for tenant, cluster, job in running:
+            self._running.setdefault((tenant, cluster), set()).add(job)
+
     def apply(self, entry: Entry) -> tuple[Place, ...]:
         """One more entry of any job; the places where the job ended by it."""
         content = entry.content
         if not isinstance(content, Envelope):
             return ()
         if isinstance(content.event, JobSettled):
-            for ref in self._phases.pop((entry.tenant, entry.job), {}):
-                self._running.get((entry.tenant, ref.cluster), set()).discard(entry.job)
+            self._phases.pop((entry.tenant, entry.job), None)
+            for (tenant, _), jobs in self._running.items():
+                if tenant == entry.tenant:
+                    jobs.discard(entry.job)
             return ()
         if not isinstance(content.event, ObjectsSeen):
             return ()
