@@ -200,11 +200,6 @@ class ObjectFacts:
         return self.runs.setdefault(run, RunFacts(run=run))
 
     @property
-    def last_begun(self) -> RunFacts | None:
-        """The newest run that began; a number above it at the gate says that it is over (MESSAGES 5.2)."""
-        return max((run for run in self.runs.values() if run.begun), key=lambda run: run.run, default=None)
-
-    @property
     def unproven(self) -> list[RunFacts]:
         """Begun runs that nobody has proven gone; a person's `gone` answers for all of them."""
         if self.disposition is Disposition.GONE:

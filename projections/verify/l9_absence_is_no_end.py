@@ -98,9 +98,9 @@ def _end_seen(held: ObjectFacts, run: int, *, ending: bool) -> bool:
 
 
 def _present(held: ObjectFacts) -> int:
-    """The run whose end counts: at its gate again under a higher number, an object's last run is over."""
-    last = held.last_begun
-    return last.run if held.phase is Phase.GATED and last is not None else held.run
+    """The run whose end counts: at its gate under a higher number, an object's earlier run is over (MESSAGES 5.2)."""
+    earlier = [run for run in held.runs if run < held.run]
+    return max(earlier) if held.phase is Phase.GATED and earlier else held.run
 
 
 def _ended(facts: Facts, submission: SubmissionFacts | None, what: str, *, ending: bool) -> Iterator[str]:
