@@ -26,7 +26,7 @@ from adapters.local.settings import settle_settings
 from streams.messages.calls import JobName
 
 FIRST_LOOK_S, LOOK_MAX_S = 0.0005, 0.01
-DAEMON_LOOK_S, SPAWN_EVERY_S = 0.1, 0.5
+DAEMON_LOOK_S, SPAWN_EVERY_S, START_WITHIN_S = 0.1, 0.2, 5.0
 WATCH_EVERY_S, WATCH_DAEMON_EVERY_S = 0.1, 1.0
 
 
@@ -111,9 +111,17 @@ class LocalAdapter(AskingAdapter):
         """Start a daemon if none serves the directory; of several that are started one stays."""
         if daemon.is_up(self.state_dir):
             return
-        if self._child is not None:
-            with contextlib.suppress(ChildProcessError):
-                os.waitpid(self._child, os.WNOHANG)
-        if time.monotonic() - self._spawned_at > SPAWN_EVERY_S:
+        since_s = time.monotonic() - self._spawned_at
+        if since_s > (START_WITHIN_S if self._is_starting() else SPAWN_EVERY_S):
             self._spawned_at = time.monotonic()
             self._child = daemon.spawn(self.state_dir, self.daemon_command)
+
+    def _is_starting(self) -> bool:
+        """Whether the daemon that was started here last still lives; reaps it if not."""
+        if self._child is None:
+            return False
+        with contextlib.suppress(ChildProcessError):
+            if os.waitpid(self._child, os.WNOHANG) == (0, 0):
+                return True
+        self._child = None
+        return False

@@ -51,6 +51,8 @@ def read_marks(marks: Path, name: JobName) -> list[tuple[int, int, int, bool]]:
 
 
 class LocalWorld(World):
+    adapter: LocalAdapter
+
     def __init__(self, folder: Path, *, slots: int = 8) -> None:
         self.marks = folder / "marks"
         self.state_dir = folder / "state"

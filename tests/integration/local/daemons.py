@@ -1,57 +1,62 @@
-"""Daemons with a flaw, for the tests: `daemons.py MODE ARGUMENT STATE_DIR`.
+"""Daemons with a flaw, for the tests: `daemons.py MODE FILE STATE_DIR`.
 
-`clock FILE`: the wall clock is off by the seconds in FILE. `crash FILE`: the daemon is killed at its n-th change of
-the directory, n in FILE, once. `crash-runner FILE`: the same for the first runner it starts.
+`clock`: the wall clock is off by the seconds in FILE. `crash`: the daemon is killed before its n-th change of one kind,
+once; FILE holds n and the kind, a part of the path of what changes. `crash-runner`: the same for its first runner.
 """
 
 from __future__ import annotations
 
 import os
-import signal
 import sys
 import time
 from pathlib import Path
 
-CHANGES = ("os.rename", "os.link", "os.remove", "os.mkdir", "os.posix_spawn", "os.fork")
+sys.path.insert(0, str(Path(__file__).parents[3]))
+
+from adapters.local import daemon, runs
+
+# Before every rename, link, removal, start of a process and opening of a file that may be made.
 CRASH = """
 import os, signal, sys
+EVENTS = {"os.rename", "os.link", "os.remove", "os.mkdir", "os.posix_spawn", "os.fork"}
 def crash_at(file):
-    try:
-        left = int(open(file).read())
-    except FileNotFoundError:
+    if not os.path.exists(file):
         return
+    left, kind = open(file).read().split()
+    left = int(left)
     pid = os.getpid()
     def hook(event, args):
         nonlocal left
-        if event in {changes} or (event == "open" and isinstance(args[2], int) and args[2] & os.O_CREAT):
+        changes = event in EVENTS or (event == "open" and isinstance(args[2], int) and args[2] & os.O_CREAT)
+        if changes and (event in ("os.posix_spawn", "os.fork") or kind in str(args)):
             left -= 1
             if left == 0 and os.getpid() == pid:
-                os.unlink(file)
+                try:
+                    os.unlink(file)
+                except FileNotFoundError:
+                    return
                 os.kill(pid, signal.SIGKILL)
     sys.addaudithook(hook)
-crash_at({file!r})
 """
 
 
-def main(mode: str, argument: str, state_dir: str) -> None:
-    from adapters.local import daemon, runs
+def crash(file: str) -> str:
+    return f"{CRASH}\ncrash_at({file!r})\n"
 
-    wall_ns = time.time_ns
-    code = CRASH.format(changes=CHANGES, file=argument)
-    if mode == "clock":
 
-        def wall_ns() -> int:
-            return time.time_ns() + int(float(Path(argument).read_text()) * 1e9)
+def main(mode: str, file: str, state_dir: str) -> None:
+    off_by = Path(file)
 
-    elif mode == "crash":
-        exec(code, {})
+    def wall_ns() -> int:
+        return time.time_ns() + (int(float(off_by.read_text()) * 1e9) if mode == "clock" else 0)
+
+    if mode == "crash":
+        exec(crash(file), {})  # noqa: S102 - the same words serve a runner, which is started by them
     elif mode == "crash-runner":
-        runs.BOOTSTRAP = f"{code}\n{runs.BOOTSTRAP}"
+        runs.BOOTSTRAP = crash(file) + runs.BOOTSTRAP
     os.chdir("/")
     daemon.run(Path(state_dir), wall_ns=wall_ns)
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).parents[3]))
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     main(*sys.argv[1:])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -70,7 +71,7 @@ async def child_of(world: LocalWorld, folder: Path) -> Callable[[], bool]:
 
 async def appears(world: LocalWorld, path: Path) -> None:
     async def there() -> bool | None:
-        return True if path.exists() else None
+        return True if os.path.exists(path) else None  # noqa: PTH110 - a look, in no hurry
 
     await eventually(world, there, f"{path.name} appears")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -137,7 +138,7 @@ while True:
     ids=["command", "workdir", "zero-byte", "output"],
 )
 async def test_a_rank_that_cannot_be_started_is_a_failed_launch_that_names_the_step(
-    world: LocalWorld, job: Job, change: dict[str, object], step: str
+    world: LocalWorld, job: Job, change: dict[str, Any], step: str
 ) -> None:
     world.marks.touch()
     ref = await begin(world, job, "", **change)

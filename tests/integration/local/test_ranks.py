@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -128,7 +129,7 @@ async def test_a_secret_comes_from_its_file_and_is_nowhere_else(world: LocalWorl
     ids=["nodes", "ranks", "image", "output", "no-secret", "outside", "open-secret"],
 )
 async def test_what_this_host_cannot_do_is_refused_at_start_with_what_to_change(
-    world: LocalWorld, job: Job, changes: dict[str, object], why: str
+    world: LocalWorld, job: Job, changes: dict[str, Any], why: str
 ) -> None:
     readable = world.state_dir / "secrets" / "open" / "token"
     readable.parent.mkdir(parents=True)

@@ -66,7 +66,7 @@ time.sleep(3600)
     assert (tmp_path / "saved").exists()
 
 
-async def test_a_suspended_rank_is_ended_too(world: LocalWorld, job: Job, tmp_path: Path) -> None:
+async def test_a_suspended_rank_is_ended_too(world: LocalWorld, job: Job) -> None:
     ref = await begin(world, job, "os.kill(os.getpid(), 19)", stop_grace=30)
     await job.begins(1)
     await job.stop(ref)
@@ -85,7 +85,7 @@ async def test_a_stop_while_the_runner_is_starting_leaves_nothing_behind(world: 
         assert len(read_marks(world.marks, job.name)) == begun
 
 
-async def test_a_stopped_object_is_stopped_for_good(world: LocalWorld, job: Job) -> None:
+async def test_a_stopped_object_is_stopped_for_good(job: Job) -> None:
     ref = await job.start()
     await job.stop(ref)
     ended = await job.see(ref)
