@@ -24,6 +24,7 @@ EVERY_COMMAND = "dispatch.command.*.*.*.*"
 EVERY_RECEIPT = "dispatch.receipt.*.*"
 EVERY_WAKE = "dispatch.wake.*.*"
 EVERY_TIMER = "dispatch.timer.*.*.*"
+EVERY_SET_TIMER = "dispatch.timer.set.*.*"
 EVERY_DUE_TIMER = "dispatch.timer.due.*.*"
 
 _TOKEN = re.compile(TOKEN_PATTERN)
@@ -88,6 +89,11 @@ def receipt(tenant: str, command_id: str) -> str:
     return f"dispatch.receipt.{check_token(tenant, 'tenant')}.{check_token(command_id, 'command')}"
 
 
+def receipts(tenant: str) -> str:
+    """The filter over one tenant's receipts."""
+    return f"dispatch.receipt.{check_token(tenant, 'tenant')}.*"
+
+
 def wake(tenant: str, name: str) -> str:
     return f"dispatch.wake.{check_token(tenant, 'tenant')}.{check_job(name)}"
 
@@ -105,6 +111,11 @@ def due_timer(tenant: str, name: str) -> str:
 def agent(cluster: str, method: str) -> str:
     """Where an agent answers calls for its cluster, by request and reply."""
     return f"dispatch.agent.{check_token(cluster, 'cluster')}.{check_token(method, 'method')}"
+
+
+def agents(cluster: str) -> str:
+    """Every call of one cluster's agent."""
+    return f"dispatch.agent.{check_token(cluster, 'cluster')}.*"
 
 
 def shard_of(tenant: str, name: str, shards: int) -> int:

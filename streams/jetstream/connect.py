@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from streams import subjects
-from streams.errors import BusUnreachableError, SettingsError, StreamError
+from streams.errors import BusUnreachableError, NotPermittedError, SettingsError, StreamError
 from streams.jetstream.buckets import JetStreamBuckets
 from streams.jetstream.history import JetStreamHistory
-from streams.jetstream.layout import Layout, generation_of, history_stream, layout_of
+from streams.jetstream.layout import IMPORTED_API, Layout, generation_of, history_stream, layout_of
 from streams.jetstream.queues import JetStreamCommands, JetStreamWakeUps
 from streams.jetstream.settings import BusSettings
 from streams.jetstream.wire import ApiError, Wire
@@ -14,6 +14,7 @@ from streams.jetstream.wire import ApiError, Wire
 __all__ = ["BusSettings", "JetStreamBus", "connect", "current_generation"]
 
 _NO_STREAM = 10059
+_NOT_ENABLED = 10039
 
 
 class JetStreamBus:
@@ -47,6 +48,7 @@ async def connect(settings: BusSettings) -> JetStreamBus:
     wire = Wire(settings)
     await wire.connect()
     try:
+        await wire.patiently(lambda: _find_api(wire), within_s=settings.read_within_s)
         generation = await wire.patiently(lambda: current_generation(wire), within_s=settings.read_within_s)
         layout = await wire.patiently(lambda: _layout(wire, generation), within_s=settings.read_within_s)
     except ApiError as error:
@@ -56,6 +58,18 @@ async def connect(settings: BusSettings) -> JetStreamBus:
         await wire.close()
         raise
     return JetStreamBus(wire, layout, generation)
+
+
+async def _find_api(wire: Wire) -> None:
+    """Whether JetStream's API is this account's own, or the one imported from the account with the streams."""
+    try:
+        await wire.api("STREAM.NAMES", {"subject": subjects.jobs()})
+    except NotPermittedError:
+        wire.api_prefix = IMPORTED_API
+    except ApiError as error:
+        if error.err_code != _NOT_ENABLED:
+            raise
+        wire.api_prefix = IMPORTED_API
 
 
 async def current_generation(wire: Wire) -> int:

@@ -20,6 +20,9 @@ TIMERS = "DISPATCH_TIMERS"
 REPLICAS = "KV_DISPATCH_REPLICAS"
 REPLICAS_KEYS = "$KV.DISPATCH_REPLICAS"
 
+OWN_API = "$JS.API"  # JetStream's methods in the account that holds the streams
+IMPORTED_API = "dispatch.api"  # the same, imported into another account
+
 SHARDS_MAX = 256
 RECEIPTS_KEPT_DAYS = 30
 NANOSECONDS = 1_000_000_000

@@ -84,7 +84,7 @@ class Shards:
             "priority": max(0, min(RANK_MAX, rank)),
         }
         async with self._wire.deliveries() as replies:
-            subject = f"$JS.API.CONSUMER.MSG.NEXT.{self._stream}.{consumer_name(shard)}"
+            subject = self._wire.method(f"CONSUMER.MSG.NEXT.{self._stream}.{consumer_name(shard)}")
             await self._wire.send(subject, json.dumps(pull).encode(), replies=replies)
             while True:
                 try:

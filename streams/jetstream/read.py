@@ -51,7 +51,7 @@ async def last_of(wire: Wire, stream: str, subject: str) -> Stored | None:
     """The last message of one subject, from any copy."""
 
     async def get() -> Stored | None:
-        message = await wire.ask(f"$JS.API.DIRECT.GET.{stream}.{subject}")
+        message = await wire.ask(wire.method(f"DIRECT.GET.{stream}.{subject}"))
         return None if status_of(message) == _NOT_FOUND else _stored(message, stream)
 
     return await wire.patiently(get, within_s=wire.settings.read_within_s)
@@ -85,7 +85,7 @@ async def _page(wire: Wire, stream: str, subject: str, start: int) -> _Page:
     messages: list[Stored] = []
     last = 0
     async with wire.replies() as replies:
-        await wire.send(f"$JS.API.DIRECT.GET.{stream}", json.dumps(body).encode(), replies=replies)
+        await wire.send(wire.method(f"DIRECT.GET.{stream}"), json.dumps(body).encode(), replies=replies)
         while True:
             message = await replies.next(wire.settings.request_within_s)
             headers: dict[str, Any] = message.headers or {}

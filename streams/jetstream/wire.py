@@ -27,6 +27,7 @@ from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
 
 from streams.errors import BusUnreachableError, NotPermittedError, StreamError
+from streams.jetstream.layout import OWN_API
 from streams.jetstream.settings import BusSettings, credentials, without_secrets
 
 _VIOLATION = re.compile(r"permissions violation for (publish|subscription) to \"([^\"]+)\"")
@@ -83,6 +84,7 @@ class Wire:
     def __init__(self, settings: BusSettings) -> None:
         self.settings = settings
         self.client = Client()
+        self.api_prefix = OWN_API
         self._inbox = ""
         self._tokens = itertools.count()
         self._open: dict[str, Replies] = {}
@@ -186,8 +188,12 @@ class Wire:
         self, method: str, body: dict[str, Any] | None = None, *, within_s: float | None = None
     ) -> dict[str, Any]:
         """One call of JetStream's API (`STREAM.INFO.x`). Raises as told at the top of this file."""
-        message = await self.ask(f"$JS.API.{method}", json.dumps(body).encode() if body else b"", within_s=within_s)
+        message = await self.ask(self.method(method), json.dumps(body).encode() if body else b"", within_s=within_s)
         return answer_of(message)
+
+    def method(self, name: str) -> str:
+        """The subject of a method of JetStream's API, in this account or imported from another."""
+        return f"{self.api_prefix}.{name}"
 
     async def patiently(self, call: Callable[[], Coroutine[Any, Any, _Answer]], *, within_s: float) -> _Answer:
         """`call` again while the bus is unreachable or silent, as during an election. For what may be repeated."""

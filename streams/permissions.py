@@ -1,0 +1,220 @@
+"""Who may do what on the bus: NATS permissions of each role, as data and as server configuration.
+
+Within one account, publish permissions do not protect a history: whoever may send any request can name a job's
+subject as the place for its answer, and the server stores the answer there (measured). So services, auditors and
+agents live in accounts of their own and import the few subjects they need; only supervisors share the account that
+holds the streams. What a role may do is a list of subjects; what it may not is everything else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+
+import msgspec
+
+from streams import subjects
+from streams.jetstream.layout import IMPORTED_API, OWN_API
+from streams.messages.commands import VERBS
+
+BUS_ACCOUNT = "DISPATCH"
+READ_METHODS = ("inspect", "read-output", "capabilities")
+
+_NAMES = "$JS.API.STREAM.NAMES"
+_INFO = "$JS.API.STREAM.INFO.*"
+_GETS = ("$JS.API.DIRECT.GET.*", "$JS.API.DIRECT.GET.*.>")
+_READING = (_NAMES, _INFO, *_GETS)
+_AGENTS = "dispatch.agent.*.*"
+
+
+class Role(StrEnum):
+    SERVICE = "service"
+    SUPERVISOR = "supervisor"
+    AUDITOR = "auditor"
+    AGENT = "agent"
+
+
+class Grant(msgspec.Struct, frozen=True, kw_only=True):
+    """What one user may do. `imports`: what its account takes from the one with the streams."""
+
+    role: Role
+    account: str
+    inbox_prefix: str
+    publish: tuple[str, ...]
+    subscribe: tuple[str, ...]
+    imports: tuple[str, ...] = ()
+    answers: bool = False
+
+
+def service(tenant: str, actor: str, *, reads: bool = True) -> Grant:
+    """Publishes commands of one tenant as one actor, and reads its receipts.
+
+    With `reads` it also sees histories and status, as the command line needs: of every tenant, since a request
+    for a batch names what it wants in its body, where no permission reaches. Without, it learns of its own receipts.
+    """
+    commands = tuple(f"dispatch.command.{_tenant(tenant)}.{_name(actor)}.{verb}.*" for verb in VERBS)
+    receipts = f"$JS.API.DIRECT.GET.DISPATCH_RECEIPTS.{subjects.receipts(tenant)}"
+    reading = (*_READING, *(f"dispatch.agent.*.{method}" for method in READ_METHODS)) if reads else (receipts,)
+    return Grant(
+        role=Role.SERVICE,
+        account=f"DISPATCH-SERVICES-{tenant}",
+        inbox_prefix=f"_INBOX_{actor}",
+        imports=(f"dispatch.command.{tenant}.*.*.*", *reading),
+        publish=(*commands, *map(imported, reading)),
+        subscribe=(f"_INBOX_{actor}.>",),
+    )
+
+
+def supervisor(name: str) -> Grant:
+    """Appends and reads events, takes commands and wake-ups, writes receipts and status, calls agents.
+
+    Not: making, changing, purging or deleting a stream or a durable consumer, or publishing a command.
+    """
+    return Grant(
+        role=Role.SUPERVISOR,
+        account=BUS_ACCOUNT,
+        inbox_prefix=f"_INBOX_{_name(name)}",
+        publish=(
+            subjects.jobs(),
+            subjects.EVERY_RECEIPT,
+            subjects.EVERY_WAKE,
+            subjects.EVERY_SET_TIMER,
+            "$KV.*.>",
+            _NAMES,
+            _INFO,
+            *_GETS,
+            "$JS.API.STREAM.MSG.GET.*",
+            "$JS.API.CONSUMER.INFO.*.*",
+            f"$JS.API.CONSUMER.CREATE.*.*.{subjects.jobs()}",
+            "$JS.API.CONSUMER.MSG.NEXT.DISPATCH_COMMANDS.*",
+            "$JS.API.CONSUMER.MSG.NEXT.DISPATCH_WAKE.*",
+            "$JS.ACK.DISPATCH_COMMANDS.>",
+            "$JS.ACK.DISPATCH_WAKE.>",
+            "$JS.FC.>",
+            _AGENTS,
+        ),
+        subscribe=(f"_INBOX_{name}.>",),
+    )
+
+
+def auditor(name: str) -> Grant:
+    """Reads every history, status and receipt, and changes nothing."""
+    return Grant(
+        role=Role.AUDITOR,
+        account="DISPATCH-AUDITORS",
+        inbox_prefix=f"_INBOX_{_name(name)}",
+        imports=_READING,
+        publish=tuple(map(imported, _READING)),
+        subscribe=(f"_INBOX_{name}.>",),
+    )
+
+
+def agent(cluster: str) -> Grant:
+    """Answers calls for one cluster and wakes jobs. It neither reads nor writes a history."""
+    return Grant(
+        role=Role.AGENT,
+        account=f"DISPATCH-AGENT-{_name(cluster)}",
+        inbox_prefix=f"_INBOX_agent-{cluster}",
+        imports=(subjects.EVERY_WAKE, _NAMES, _INFO),
+        publish=(subjects.EVERY_WAKE, imported(_NAMES), imported(_INFO)),
+        subscribe=(subjects.agents(cluster), f"_INBOX_agent-{cluster}.>"),
+        answers=True,
+    )
+
+
+def imported(subject: str) -> str:
+    """Where an account finds a method that it imports: under its own name JetStream would answer for that account."""
+    return subject.replace(OWN_API, IMPORTED_API, 1)
+
+
+def permissions_of(role: str, tenant: str, *, name: str = "NAME") -> str:
+    """Server configuration for one user of a role, with `NAME` and `NKEY` to be replaced. Raises ValueError."""
+    stand_in = "name" if name == "NAME" else name
+    grants = {
+        Role.SERVICE: lambda: service(tenant, stand_in),
+        Role.SUPERVISOR: lambda: supervisor(stand_in),
+        Role.AUDITOR: lambda: auditor(stand_in),
+        Role.AGENT: lambda: agent(stand_in),
+    }
+    return server_accounts([(grants[Role(role)](), "nkey: NKEY")])
+
+
+def server_accounts(users: Sequence[tuple[Grant, str]], *, admin: str = "nkey: ADMIN_NKEY") -> str:
+    """The `accounts` block of a server for these users; each comes with its credential, such as `nkey: U…`.
+
+    The admin of the account with the streams makes them (`dispatch setup`); nobody else may.
+    """
+    inside = [f"{{ {admin} }}", *(_user(grant, key) for grant, key in users if grant.account == BUS_ACCOUNT)]
+    others = sorted({grant.account for grant, _ in users} - {BUS_ACCOUNT})
+    agents = sorted({grant.account for grant, _ in users if grant.role is Role.AGENT})
+    taken = [
+        f"{{ service: {{ account: {_quoted(account)}, subject: {_quoted(_calls_of(account))} }} }}"
+        for account in agents
+    ]
+    blocks = [_account(BUS_ACCOUNT, users=inside, exports=_exports(others), imports=taken)]
+    for account in others:
+        grants = [(grant, key) for grant, key in users if grant.account == account]
+        wanted = sorted({subject for grant, _ in grants for subject in grant.imports})
+        blocks.append(
+            _account(
+                account,
+                users=[_user(grant, key) for grant, key in grants],
+                exports=[_exported(_calls_of(account), [BUS_ACCOUNT])] if account in agents else [],
+                imports=[_import_of(subject) for subject in wanted],
+            )
+        )
+    return "accounts {\n" + "".join(blocks) + "}\n"
+
+
+def _exports(to: Sequence[str]) -> list[str]:
+    offered = (subjects.EVERY_COMMAND, subjects.EVERY_WAKE, _NAMES, _INFO, "$JS.API.DIRECT.GET.>", _AGENTS)
+    return [_exported(subject, to) for subject in offered] if to else []
+
+
+def _exported(subject: str, to: Sequence[str]) -> str:
+    """A batch is many answers to one request: the response type must say so."""
+    accounts = ", ".join(_quoted(account) for account in to)
+    return f"{{ service: {_quoted(subject)}, response_type: stream, accounts: [{accounts}] }}"
+
+
+def _import_of(subject: str) -> str:
+    to = f", to: {_quoted(imported(subject))}" if imported(subject) != subject else ""
+    return f"{{ service: {{ account: {BUS_ACCOUNT}, subject: {_quoted(subject)} }}{to} }}"
+
+
+def _account(name: str, *, users: Sequence[str], exports: Sequence[str], imports: Sequence[str]) -> str:
+    jetstream = "    jetstream: enabled\n" if name == BUS_ACCOUNT else ""
+    lists = (("users", users), ("exports", exports), ("imports", imports))
+    body = "".join(f"    {word}: [\n{_lines(items)}    ]\n" for word, items in lists if items)
+    return f"  {_quoted(name)}: {{\n{jetstream}{body}  }}\n"
+
+
+def _lines(items: Sequence[str]) -> str:
+    return "".join(f"      {item}\n" for item in items)
+
+
+def _user(grant: Grant, credential: str) -> str:
+    publish = ", ".join(map(_quoted, grant.publish))
+    subscribe = ", ".join(map(_quoted, grant.subscribe))
+    answers = ', allow_responses: { max: 1000, expires: "5m" }' if grant.answers else ""
+    return (
+        f"# {grant.role}, to connect with inbox prefix {grant.inbox_prefix}\n      "
+        f"{{ {credential}, permissions: {{ publish: {{ allow: [{publish}] }}, "
+        f"subscribe: {{ allow: [{subscribe}] }}{answers} }} }}"
+    )
+
+
+def _calls_of(account: str) -> str:
+    return subjects.agents(account.removeprefix("DISPATCH-AGENT-"))
+
+
+def _quoted(text: str) -> str:
+    return f'"{text}"'
+
+
+def _tenant(name: str) -> str:
+    return subjects.check_token(name, "tenant")
+
+
+def _name(name: str) -> str:
+    return subjects.check_token(name, "name")

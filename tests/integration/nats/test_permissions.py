@@ -1,0 +1,239 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from streams import permissions, subjects
+from streams.errors import BusUnreachableError, NotPermittedError
+from streams.jetstream.check import Profile, check
+from streams.jetstream.connect import BusSettings, JetStreamBus, connect
+from streams.jetstream.setup import setup
+from streams.jetstream.wire import NoAnswerError, Wire
+from streams.messages.receipts import Progress
+from streams.permissions import Grant
+from streams.ports import Caught
+from tests.conformance.streams_world import LAYOUT, a_cancel, a_receipt, an_event, shard_of, take_until, until, write
+from tests.servers.nats import NatsNode, one_node
+
+GRANTS = {
+    "ana": permissions.service("nlp", "ana"),
+    "bo": permissions.service("nlp", "bo", reads=False),
+    "cai": permissions.service("vision", "cai"),
+    "sv-a": permissions.supervisor("sv-a"),
+    "aud": permissions.auditor("aud"),
+    "hpc2": permissions.agent("hpc2"),
+}
+Connect = Callable[[str], Awaitable[JetStreamBus]]
+NO_RIGHT = (NotPermittedError, BusUnreachableError)
+
+
+def settings_for(node: NatsNode, user: str, grant: Grant | None = None) -> BusSettings:
+    prefix = grant.inbox_prefix if grant else "_INBOX"
+    return BusSettings(
+        urls=(node.url.replace("//", f"//{user}:{user}@"),),
+        inbox_prefix=prefix,
+        monitoring_urls=(node.monitoring_url,),
+        receive_wait_s=0.5,
+        publish_within_s=1.0,
+        append_within_s=1.0,
+        read_within_s=1.0,
+    )
+
+
+@pytest.fixture
+async def node(tmp_path: Path) -> AsyncIterator[NatsNode]:
+    users = [(grant, f"user: {name}, password: {name}") for name, grant in GRANTS.items()]
+    accounts = permissions.server_accounts(users, admin="user: admin, password: admin")
+    async with one_node(tmp_path, more=accounts) as server:
+        admin = Wire(settings_for(server, "admin"))
+        await admin.connect()
+        await setup(admin, LAYOUT)
+        await admin.close()
+        yield server
+
+
+@pytest.fixture
+async def bus_of(node: NatsNode) -> AsyncIterator[Connect]:
+    opened: list[JetStreamBus] = []
+
+    async def open_as(user: str) -> JetStreamBus:
+        opened.append(await connect(settings_for(node, user, GRANTS.get(user))))
+        return opened[-1]
+
+    yield open_as
+    for bus in opened:
+        await bus.close()
+
+
+async def test_a_service_publishes_its_commands_and_reads_what_became_of_them(bus_of: Connect) -> None:
+    service, supervisor = await bus_of("ana"), await bus_of("sv-a")
+    await service.commands.publish(a_cancel("c-1"), actor="ana")
+    delivery = await supervisor.commands.receive(shard_of("llama"), rank=0)
+    assert delivery is not None
+    assert delivery.subject == "dispatch.command.nlp.ana.cancel.llama"
+    await write(supervisor, 3)
+    await supervisor.buckets.put_receipt(a_receipt("c-1", Progress.COMMITTED))
+    await delivery.ack()
+    assert await service.buckets.get_receipt("nlp", "c-1") == a_receipt("c-1", Progress.COMMITTED)
+    assert len(await service.history.read("nlp", "llama")) == 3
+    seen = await take_until(service.history.follow(), lambda taken: isinstance(taken[-1], Caught))
+    assert len(seen) == 4
+
+
+async def test_a_service_cannot_append_to_the_history(bus_of: Connect) -> None:
+    service, supervisor = await bus_of("ana"), await bus_of("sv-a")
+    with pytest.raises(NotPermittedError):
+        await service.history.append(an_event(1))
+    assert await supervisor.history.read("nlp", "llama") == ()
+
+
+async def test_the_place_for_an_answer_is_no_way_into_the_history(bus_of: Connect) -> None:
+    service, supervisor = await bus_of("ana"), await bus_of("sv-a")
+    for request in (
+        "dispatch.command.nlp.ana.cancel.llama",
+        "$JS.API.STREAM.NAMES",
+        "$JS.API.DIRECT.GET.DISPATCH_WAKE",
+    ):
+        await service.wire.client.publish(request, b"{}", reply="dispatch.job.nlp.llama")
+    await service.wire.client.flush()
+    await until(supervisor.commands.waiting, lambda waiting: waiting == 1)
+    assert await supervisor.history.read("nlp", "llama") == ()
+
+
+async def test_a_service_speaks_as_itself_and_for_its_tenant_alone(bus_of: Connect) -> None:
+    ana, cai, supervisor = await bus_of("ana"), await bus_of("cai"), await bus_of("sv-a")
+    with pytest.raises(NotPermittedError):
+        await ana.commands.publish(a_cancel("c-1"), actor="bo")
+    with pytest.raises(NotPermittedError):
+        await cai.commands.publish(a_cancel("c-2"), actor="cai")
+    assert await supervisor.commands.waiting() == 0
+
+
+async def test_a_service_that_only_publishes_reads_its_tenants_receipts_and_nothing_else(
+    node: NatsNode, bus_of: Connect
+) -> None:
+    supervisor = await bus_of("sv-a")
+    await supervisor.buckets.put_receipt(a_receipt("c-1", Progress.COMMITTED))
+    wire = Wire(settings_for(node, "bo", GRANTS["bo"]))
+    await wire.connect()
+    answer = await wire.ask(f"dispatch.api.DIRECT.GET.DISPATCH_RECEIPTS.{subjects.receipt('nlp', 'c-1')}")
+    assert b'"progress":"committed"' in answer.data
+    for request in (
+        f"dispatch.api.DIRECT.GET.DISPATCH_RECEIPTS.{subjects.receipt('vision', 'c-1')}",
+        "dispatch.api.DIRECT.GET.DISPATCH_HISTORY_1",
+        "$JS.API.DIRECT.GET.DISPATCH_HISTORY_1",
+        "$JS.API.STREAM.NAMES",
+        "dispatch.api.STREAM.NAMES",
+        "$JS.API.CONSUMER.MSG.NEXT.DISPATCH_COMMANDS.shard-0",
+    ):
+        with pytest.raises(NO_RIGHT):
+            await wire.ask(request, b"{}")
+    await wire.close()
+
+
+async def test_an_auditor_reads_everything_and_changes_nothing(bus_of: Connect) -> None:
+    auditor, supervisor = await bus_of("aud"), await bus_of("sv-a")
+    await write(supervisor, 2)
+    await supervisor.buckets.put_status("nlp.llama", b"{}", expected=None)
+    assert len(await auditor.history.read("nlp", "llama")) == 2
+    assert len([stored async for stored in auditor.history.stored()]) == 2
+    assert [entry.key async for entry in auditor.buckets.list_status()] == ["nlp.llama"]
+    with pytest.raises(NotPermittedError):
+        await auditor.history.append(an_event(3, expected=2))
+    with pytest.raises(NO_RIGHT):
+        await auditor.buckets.put_status("nlp.bert", b"{}", expected=None)
+    with pytest.raises(NO_RIGHT):
+        await auditor.commands.publish(a_cancel("c-1"), actor="aud")
+    for request in ("STREAM.PURGE", "STREAM.DELETE", "STREAM.UPDATE", "STREAM.MSG.DELETE"):
+        with pytest.raises(NO_RIGHT):
+            await auditor.wire.api(f"{request}.DISPATCH_HISTORY_1", {"seq": 1})
+    await auditor.wire.client.publish("dispatch.api.STREAM.INFO.DISPATCH_WAKE", b"", reply="dispatch.job.nlp.llama")
+    await auditor.wire.client.flush()
+    assert len(await supervisor.history.read("nlp", "llama")) == 2
+
+
+async def test_a_supervisor_does_all_its_work_and_makes_or_deletes_nothing(bus_of: Connect) -> None:
+    bus = await bus_of("sv-a")
+    await check(bus, Profile.SINGLE)
+    await write(bus, 2)
+    assert len(await take_until(bus.history.follow(), lambda taken: isinstance(taken[-1], Caught))) == 3
+    await bus.wakeups.wake_at("nlp", "llama", datetime.now(UTC) + timedelta(seconds=0.3))
+    wake = await until(lambda: bus.wakeups.receive(shard_of("llama"), rank=0), lambda found: found is not None)
+    assert wake is not None
+    await wake.in_progress()
+    await wake.ack()
+    await bus.buckets.put_status("nlp.llama", b"{}", expected=None)
+    await bus.buckets.beat("sv-a", b"{}", ttl_s=60)
+    assert list(await bus.buckets.replicas()) == ["sv-a"]
+    for request in (
+        "STREAM.CREATE.EVIL",
+        "STREAM.UPDATE.DISPATCH_HISTORY_1",
+        "STREAM.DELETE.DISPATCH_HISTORY_1",
+        "STREAM.PURGE.DISPATCH_WAKE",
+        "STREAM.MSG.DELETE.DISPATCH_HISTORY_1",
+        "CONSUMER.DELETE.DISPATCH_WAKE.shard-0",
+        "CONSUMER.CREATE.DISPATCH_WAKE.evil.dispatch.shard.0.wake.>",
+    ):
+        with pytest.raises(NotPermittedError):
+            await bus.wire.api(request, {"name": "EVIL", "seq": 1})
+    with pytest.raises(NotPermittedError):
+        await bus.commands.publish(a_cancel("c-1"), actor="sv-a")
+
+
+async def test_an_agent_answers_its_calls_and_wakes_jobs_and_sees_no_history(node: NatsNode, bus_of: Connect) -> None:
+    supervisor = await bus_of("sv-a")
+    agent = Wire(settings_for(node, "hpc2", GRANTS["hpc2"]))
+    await agent.connect()
+    asked: asyncio.Queue[bytes] = asyncio.Queue()
+
+    async def answer(message: object) -> None:
+        asked.put_nowait(message.data)  # type: ignore[attr-defined]
+        await message.respond(b"three objects")  # type: ignore[attr-defined]
+
+    await agent.client.subscribe(subjects.agents("hpc2"), cb=answer)
+    await agent.client.flush()
+    reply = await supervisor.wire.ask(subjects.agent("hpc2", "find"), b"llama")
+    assert (asked.get_nowait(), reply.data) == (b"llama", b"three objects")
+    service = await bus_of("ana")
+    assert (await service.wire.ask(subjects.agent("hpc2", "inspect"))).data == b"three objects"
+    with pytest.raises(NotPermittedError):
+        await service.wire.ask(subjects.agent("hpc2", "stop"))
+
+    await agent.ask(subjects.wake("nlp", "llama"))
+    wake = await supervisor.wakeups.receive(shard_of("llama"), rank=0)
+    assert wake is not None
+    await wake.ack()
+    for request in ("$JS.API.DIRECT.GET.DISPATCH_HISTORY_1", "dispatch.job.nlp.llama", subjects.agent("k8s-a", "find")):
+        with pytest.raises((*NO_RIGHT, NoAnswerError)):
+            await agent.ask(request, b"{}")
+    await agent.client.publish(subjects.wake("nlp", "bert"), b"", reply="dispatch.job.nlp.bert")
+    await agent.client.flush()
+    assert await supervisor.wakeups.receive(shard_of("bert"), rank=0) is not None
+    assert await supervisor.history.read("nlp", "bert") == ()
+    await agent.close()
+
+
+def test_a_name_that_would_widen_a_permission_is_refused() -> None:
+    for wrong in ("*", ">", "a.b", "", 'x" }', "NLP"):
+        with pytest.raises(ValueError, match="must be 1 to 63"):
+            permissions.service(wrong, "ana")
+        with pytest.raises(ValueError, match="must be 1 to 63"):
+            permissions.service("nlp", wrong)
+        with pytest.raises(ValueError, match="must be 1 to 63"):
+            permissions.agent(wrong)
+
+
+@pytest.mark.parametrize("role", ["service", "supervisor", "auditor", "agent"])
+async def test_what_is_printed_for_a_role_is_a_configuration_that_a_server_takes(tmp_path: Path, role: str) -> None:
+    key = "UCLQTVEMJ3U5URWECWTFRQXYFQHJ3IXSPWBNB7OOFMSSX3TC7A7CYQCI"
+    printed = permissions.permissions_of(role, "nlp")
+    assert "NKEY" in printed
+    text = printed.replace("ADMIN_NKEY", key).replace(
+        "NKEY", "UDXU4RCSJNZOIQHZNWXHXORDPRTGNJAHAHFRGZNEEJCPQTT2M7NLCNF4"
+    )
+    async with one_node(tmp_path, more=text) as server:
+        assert server.pid
