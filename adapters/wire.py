@@ -31,25 +31,33 @@ class QueryBase(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, t
 
 
 class CapabilitiesQuery(QueryBase, frozen=True, kw_only=True, tag="capabilities"):
-    pass
+    """What the cluster can do."""
 
 
 class FindQuery(QueryBase, frozen=True, kw_only=True, tag="find"):
+    """Every object of the job."""
+
     name: JobName
 
 
 class CeasedQuery(QueryBase, frozen=True, kw_only=True, tag="ceased"):
+    """Whether a process of that run may still live."""
+
     name: JobName
     object: ObjectRef
     run: int
 
 
 class InspectQuery(QueryBase, frozen=True, kw_only=True, tag="inspect"):
+    """Why the object waits."""
+
     name: JobName
     object: ObjectRef
 
 
 class OutputQuery(QueryBase, frozen=True, kw_only=True, tag="read-output"):
+    """Bytes of one rank's log."""
+
     name: JobName
     object: ObjectRef
     run: int
@@ -62,7 +70,7 @@ Request = Call | Query
 
 
 class ReplyBase(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="reply"):
-    pass
+    """One answer to one request."""
 
 
 class Done(ReplyBase, frozen=True, kw_only=True, tag="done"):
@@ -79,22 +87,32 @@ class Failed(ReplyBase, frozen=True, kw_only=True, tag="failed"):
 
 
 class FoundReply(ReplyBase, frozen=True, kw_only=True, tag="found"):
+    """The answer to a FindQuery."""
+
     found: Found
 
 
 class CapabilitiesReply(ReplyBase, frozen=True, kw_only=True, tag="capabilities"):
+    """The answer to a CapabilitiesQuery."""
+
     capabilities: Capabilities
 
 
 class CessationReply(ReplyBase, frozen=True, kw_only=True, tag="cessation"):
+    """The answer to a CeasedQuery."""
+
     cessation: Cessation
 
 
 class InspectionReply(ReplyBase, frozen=True, kw_only=True, tag="inspection"):
+    """The answer to an InspectQuery."""
+
     inspection: Inspection
 
 
 class OutputReply(ReplyBase, frozen=True, kw_only=True, tag="output"):
+    """The answer to an OutputQuery: bytes, and the offset of what follows them."""
+
     data: bytes
     next: int
 

@@ -59,6 +59,7 @@ class LocalAdapter(AskingAdapter):
         self._child: int | None = None
 
     async def ask(self, request: wire.Request) -> wire.Reply:
+        """Through the inbox; a call that the host did not look at in time is withdrawn, and so surely not done."""
         if isinstance(request, wire.CapabilitiesQuery):
             return wire.CapabilitiesReply(capabilities=CAPABILITIES)
         try:

@@ -20,6 +20,7 @@ class ChangesWriter:
         self._file = self._path.open("ab", buffering=0)
 
     def note(self, name: JobName) -> None:
+        """Write the name down; one write, so that a reader never sees a part of it."""
         if self._file.tell() > BYTES_MAX:
             self._file.close()
             fresh = self._path.with_suffix(".new")

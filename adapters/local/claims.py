@@ -48,6 +48,7 @@ def claim_for_nobody(folder: str, boot: str) -> bool:
 
 
 def read_claim(folder: str) -> Claim | None:
+    """Who claimed the run; None if nobody has."""
     with contextlib.suppress(FileNotFoundError), open(f"{folder}/{CLAIM}", encoding="ascii") as file:
         found = json.load(file)
         return Claim(found["pid"], found["started"], found["boot"], found["namespace"])

@@ -54,6 +54,7 @@ class Daemon:
         self._called_at = self._swept_at = time.monotonic()
 
     def serve(self) -> None:
+        """Take up what an earlier daemon left, then requests and runs, until it is time to leave."""
         for request in self.inbox.left_over():
             self.handle(request)
         while not self.leaving:
@@ -77,7 +78,7 @@ class Daemon:
             reply = wire.failed(error)
         except msgspec.DecodeError as error:
             reply = wire.failed(RefusedError(f"not a request: {error}"))
-        except Exception:  # anything else counts as unknown (adapters.errors), and the next request is served
+        except Exception:  # any: what else an adapter raises counts as unknown (adapters.errors); the next is served
             log.exception("request %s", request)
             reply = wire.failed(OutcomeUnknownError("the host failed; daemon.log in its directory says how"))
         try:
@@ -169,5 +170,6 @@ def run(state_dir: Path, *, wall_ns: Callable[[], int] = time.time_ns) -> None:
 
 
 def main(state_dir: str) -> None:
+    """Serve the directory, from nowhere: the caller's own directory may be removed."""
     os.chdir("/")
     run(Path(state_dir))

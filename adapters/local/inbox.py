@@ -19,6 +19,8 @@ KEEP_S = 600.0
 
 
 class Inbox:
+    """Both ends of it: callers post, withdraw and collect; the one host takes, reads and answers."""
+
     def __init__(self, state_dir: Path) -> None:
         self._drafts, self._inbox, self._taken, self._replies = (
             state_dir / name for name in ("drafts", "inbox", "taken", "replies")

@@ -91,6 +91,7 @@ def secret_path(secret: SecretRef, site: Site) -> Path:
 
 
 def make_plan(one: LocalObject, run: int, site: Site) -> RunPlan:
+    """The plan of this run, whole: a runner needs nothing else. Secrets stay where they are, by path."""
     spec = one.record.spec
     limit = spec.signal_before_limit
     workdir = str(site.base_dir / spec.run.workdir)

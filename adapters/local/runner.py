@@ -154,6 +154,7 @@ class Runner:
             self.end("stopped-outside", raw={"by": f"{signal.Signals(number).name} to the runner"})
 
     def heed_limits(self) -> None:
+        """The time limit, the signal before it, and memory where no cgroup limits it."""
         limit = self.plan.time_limit_s
         if self.cause is None and limit is not None:
             if self.ran_s() >= limit:
@@ -203,6 +204,7 @@ class Runner:
         return ours + [one for one in there if one.pid not in known and bears_mark(one, self.plan.mark)]
 
     def anything_left(self) -> bool:
+        """Whether any process of the run lives: a child of ours, or one that bears the mark."""
         self.reap()
         try:
             os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
