@@ -16,22 +16,25 @@ from streams.errors import BusUnreachableError, StreamError, UndecidedError
 from streams.messages.events import Envelope
 
 if TYPE_CHECKING:
-    from tests.simulator.process import Process
+    from tests.simulator.process import Process, Task
     from tests.simulator.world import World
 
 LEAVING, ARRIVED, ANSWERED, DEAD = range(4)
 
 
 class Flight:
-    """`answer` or `error` is set once it is answered."""
+    """`answer` or `error` is set once it is answered. Before step `held_until` it does not move by itself."""
 
-    __slots__ = ("answer", "error", "process", "stage", "world")
+    __slots__ = ("answer", "error", "held_until", "landed_at", "process", "stage", "task", "world")
     kind = "?"
 
     def __init__(self, world: World, process: Process) -> None:
         self.world = world
         self.process = process
+        self.task: Task | None = None
         self.stage = LEAVING
+        self.held_until = 0
+        self.landed_at = 0
         self.answer: Any = None
         self.error: BaseException | None = None
 
@@ -54,10 +57,12 @@ class Flight:
     def fail(self, error: BaseException) -> None:
         self.error = error
         self.stage = ANSWERED
+        self.landed_at = self.world.steps
 
     def reply(self, answer: object) -> None:
         self.answer = answer
         self.stage = ANSWERED
+        self.landed_at = self.world.steps
 
 
 class CallFlight(Flight):
@@ -109,6 +114,9 @@ class AppendFlight(Flight):
         self.generation = process.generation
 
     def advance(self) -> None:
+        if self.world.store_is_down:
+            self.fail(BusUnreachableError("the store does not answer"))
+            return
         try:
             revision, new = self.world.ledger.append(self.envelope, self.data, self.generation)
         except StreamError as error:
@@ -139,6 +147,9 @@ class ReadFlight(Flight):
         self.generation = process.generation
 
     def advance(self) -> None:
+        if self.world.store_is_down:
+            self.fail(BusUnreachableError("the store does not answer"))
+            return
         try:
             self.reply(self.world.ledger.read(self.job, self.after, self.generation, self.world.staleness()))
         except StreamError as error:
@@ -146,3 +157,20 @@ class ReadFlight(Flight):
 
     def lost(self) -> BaseException:
         return BusUnreachableError("no answer from the store")
+
+
+class TellFlight(Flight):
+    """A receipt, a wake-up or an acknowledgement on its way: lost or not, nothing is decided by it (L13)."""
+
+    __slots__ = ("what",)
+    kind = "tell"
+
+    def __init__(self, world: World, process: Process, what: str) -> None:
+        super().__init__(world, process)
+        self.what = what
+
+    def advance(self) -> None:
+        self.reply(None)
+
+    def lost(self) -> BaseException:
+        return BusUnreachableError("no answer from the bus")

@@ -1,135 +1,147 @@
-"""What people and services ask of dispatch: commands at random, and one diligent operator in the quiet phase."""
+"""What people and services ask of dispatch: commands at random, and one diligent person in the quiet phase."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from adapters.errors import AdapterError
-from dispatch import act
 from dispatch.supervisor import Result
-from dispatch.decide import Already, Decided, Facts, decide
-from projections.evolve import fold
 from projections.record import Record
 from projections.sightings import waiting_nodes
-from streams.errors import ConflictError
+from streams import codec, subjects
 from streams.messages import commands
 from streams.messages.commands import Command
 from streams.messages.values import AttemptRef, Disposition, HoldSeen, MessageRef, NodeAttested, ObjectRef
 from tests.simulator.ledger import JOB, TENANT
 
 if TYPE_CHECKING:
-    from tests.simulator.process import Process
     from tests.simulator.world import World
 
-TRIES_MAX = 4
+VERBS = ("cancel", "hold", "release", "requeue", "dispose", "attest", "resubmit", "repeat", "controls")
 
 
-async def carry_out(process: Process, command: Command, *, ask_cluster: bool) -> None:
-    """Decide one command at the present revision, again after each conflict."""
-    hands = process.hands
-    asked = act.Asked(command.command, "ana", None, command.note or None, command.at)
-    record = process.held
-    for _ in range(TRIES_MAX):
-        record = fold(record, await hands.history.read(TENANT, JOB, after=record.revision))
-        facts = await _facts(process, ask_cluster=ask_cluster)
-        answered = decide(record, command, facts)
-        if not isinstance(answered, Decided):
-            if not isinstance(answered, Already):
-                process.world.refused(answered.code)
-            return
-        try:
-            await act.decide(hands, record, answered.event, answered.reason, asked)
-        except ConflictError:
-            continue
-        process.world.woken = True
-        return
+class Waiting:
+    """One command on the bus, until it is acknowledged."""
 
+    __slots__ = ("data", "in_hand", "sequence", "subject")
 
-async def _facts(process: Process, *, ask_cluster: bool) -> Facts:
-    world = process.world
-    found = able = None
-    try:
-        able = await process.adapter.capabilities()
-        if ask_cluster:
-            found = await process.adapter.find(world.name)
-    except AdapterError:
-        pass
-    return Facts(now=process.clock(), controls=process.controls, capabilities=able, found=found, actor="ana")
+    def __init__(self, subject: str, data: bytes, sequence: int) -> None:
+        self.subject = subject
+        self.data = data
+        self.sequence = sequence
+        self.in_hand = False
 
 
 class Operators:
-    """Commands drawn from the seed, each with an id that is sometimes one used before."""
+    """Commands drawn from the seed; some are sent twice, under the same id."""
 
     def __init__(self, world: World) -> None:
         self.world = world
-        self.sent: list[Command] = []
+        self.queue: list[Waiting] = []
+        self._sent: list[Command] = []
         self._count = 0
-        table = ["cancel", "hold", "release", "requeue", "dispose", "attest", "resubmit", "repeat"]
-        self.table = [verb for verb in table for _ in range(min(3, world.swarm.level(verb).bit_length() // 2))]
+        self._published = 0
+        levels = world.swarm.levels
+        self._table = [verb for verb in VERBS for _ in range(min(3, levels[verb].bit_length() // 2))]
+
+    def publish(self, command: Command) -> None:
+        """Put it on the bus, as the codec writes it."""
+        subject = subjects.command(command.tenant, "ana", codec.verb_of(command), command.job)
+        self._published += 1
+        self.queue.append(Waiting(subject, codec.encode_command(command), self._published))
+        self._sent.append(command)
+
+    def waiting(self) -> list[Waiting]:
+        """Commands that nobody has in hand; one of them may be received again."""
+        return [waiting for waiting in self.queue if not waiting.in_hand]
+
+    def done(self, waiting: Waiting) -> None:
+        if waiting in self.queue:
+            self.queue.remove(waiting)
 
     def submit(self) -> Command:
         return commands.SubmitJob(**self._base(), spec=self.world.swarm.spec, plan=self.world.swarm.plan)
 
     def at_random(self, record: Record) -> Command | None:
         """One command, given what a person would see now."""
-        if not self.table:
-            return None
-        verb = self.world.draws.pick(self.table)
-        command = self._build(verb, record)
-        if command is not None:
-            self.sent.append(command)
-        return command
+        return self._build(self.world.draws.pick(self._table), record) if self._table else None
 
-    def _base(self) -> dict[str, object]:
+    def _base(self, job: str = JOB) -> dict[str, Any]:
         self._count += 1
-        return {"command": f"cmd-{self._count}", "tenant": TENANT, "job": JOB, "at": self.world.now}
+        return {"command": f"cmd-{self._count}", "tenant": TENANT, "job": job, "at": self.world.now}
 
     def _build(self, verb: str, record: Record) -> Command | None:
         draws = self.world.draws
         match verb:
             case "cancel":
-                return commands.CancelJob(**self._base(), if_unknown=commands.IfUnknown.RECORD)
+                unknown = (commands.IfUnknown.RECORD, commands.IfUnknown.REFUSE)[draws.below(2)]
+                return commands.CancelJob(**self._base(), if_unknown=unknown)
             case "hold":
                 return commands.HoldJob(**self._base(), now=draws.below(4) == 3)
             case "release":
                 return commands.ReleaseJob(**self._base())
             case "requeue" | "resubmit":
                 held = record.canonical()
-                run = held.run if held else 0
-                return commands.RequeueJob(**self._base(), run=run, resubmit=verb == "resubmit")
+                return commands.RequeueJob(**self._base(), run=held.run if held else 0, resubmit=verb == "resubmit")
             case "dispose":
                 return self._dispose(record)
             case "attest":
                 return self._attest(record)
+            case "controls":
+                return self._controls()
             case _:
-                return draws.pick(self.sent) if self.sent else None
+                return draws.pick(self._sent) if self._sent else None
+
+    def _controls(self) -> Command:
+        draws = self.world.draws
+        return commands.SetControls(
+            **self._base(subjects.CONTROLS),
+            cluster=(None, self.world.cluster.name)[draws.below(2)],
+            retries=(commands.Retries.ON, commands.Retries.OFF, None)[draws.below(3)],
+            observe=(False, True, None)[draws.below(3)],
+            brake=(None, commands.BrakeOrder.CLEAR)[draws.below(2)],
+        )
 
     def _dispose(self, record: Record) -> Command | None:
         draws = self.world.draws
         targets: list[ObjectRef | AttemptRef] = [*record.objects, *(a.ref for a in record.attempts)]
         if not targets:
             return None
-        target = draws.pick(targets)
         kinds = (Disposition.IGNORE, Disposition.STOP, Disposition.GONE, Disposition.ADOPT)
-        return commands.Dispose(**self._base(), target=target, disposition=draws.pick(kinds))
+        return commands.Dispose(**self._base(), target=draws.pick(targets), disposition=draws.pick(kinds))
 
     def _attest(self, record: Record) -> Command | None:
-        """A person's word for a node: true here, since no law rests on a false one (docs/limits)."""
+        """A person's word for a node: true here, since no law rests on a false one."""
         for held in record.objects.values():
             for run in held.unproven:
                 for node in waiting_nodes(run):
                     if not self.world.lives_on(held.ref, run.run, node):
+                        state = (NodeAttested.OFF, NodeAttested.REBOOTED)[self.world.draws.below(2)]
                         return commands.AttestNodeOff(
-                            **self._base(), node=node, state=NodeAttested.OFF, object=held.ref, run=run.run
+                            **self._base(), node=node, state=state, object=held.ref, run=run.run
                         )
         return None
+
+    # the quiet phase
+
+    def put_controls_right(self) -> None:
+        """Retries on, observe off, no brake: for every cluster and for this one."""
+        for cluster in (None, self.world.cluster.name):
+            self.publish(
+                commands.SetControls(
+                    **self._base(subjects.CONTROLS),
+                    cluster=cluster,
+                    retries=commands.Retries.ON,
+                    observe=False,
+                    brake=commands.BrakeOrder.CLEAR,
+                )
+            )
 
     def diligent(self, record: Record) -> Command | None:
         """The one thing that a person who reads `dispatch why` would do next, or None."""
         base = self._base
-        regressed = self._regressed(record)
-        if regressed is not None:
-            return commands.Dispose(**base(), target=regressed, disposition=Disposition.IGNORE)
+        lacked = self._lacked(record)
+        if lacked is not None:
+            return commands.Dispose(**base(), target=lacked, disposition=Disposition.IGNORE)
         if record.strange:
             ref = MessageRef(revision=record.strange[0].revision)
             return commands.Dispose(**base(), target=ref, disposition=Disposition.IGNORE)
@@ -139,6 +151,10 @@ class Operators:
         if canonical is not None and not record.over:
             if canonical.ignored or canonical.hold is HoldSeen.LAUNCH_FAILED:
                 return commands.RequeueJob(**base(), run=canonical.run, resubmit=True)
+        return self._disposal(record) or self._attest(record)
+
+    def _disposal(self, record: Record) -> Command | None:
+        base = self._base
         for held in record.objects.values():
             if held.foreign and held.disposition is None:
                 return commands.Dispose(**base(), target=held.ref, disposition=Disposition.STOP)
@@ -146,13 +162,12 @@ class Operators:
             if attempt.unmatched and not self.world.may_land(attempt.call):
                 return commands.Dispose(**base(), target=attempt.ref, disposition=Disposition.GONE)
         for held in record.objects.values():
-            if held.missing and not held.accounted and not self.world.exists(held.ref):
+            doubtful = (held.missing and not held.accounted) or (held.unproven and held.accounted)
+            if doubtful and not self.world.exists(held.ref):
                 return commands.Dispose(**base(), target=held.ref, disposition=Disposition.GONE)
-            if held.unproven and held.accounted and not self.world.exists(held.ref):
-                return commands.Dispose(**base(), target=held.ref, disposition=Disposition.GONE)
-        return self._attest(record)
+        return None
 
-    def _regressed(self, record: Record) -> ObjectRef | MessageRef | None:
+    def _lacked(self, record: Record) -> ObjectRef | MessageRef | None:
         """What the last pass found that this history lacks, one at a time."""
         ended = self.world.last_pass
         if ended is None or ended.found is None or ended.result is not Result.REGRESSED:

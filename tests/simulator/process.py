@@ -14,17 +14,20 @@ from adapters.port import Adapter
 from adapters.simulated.adapter import KubeflowAdapter, SlurmAdapter
 from adapters.simulated.host import Request
 from adapters.simulated.slurm import SlurmCluster
-from dispatch import act, supervisor
 from dispatch.act import Hands
-from projections.controls import Controls, fold_controls
-from projections.evolve import empty, fold
+from dispatch.replica.commands import handle, read_controls
+from dispatch.supervisor import run_pass
+from projections.controls import Controls
+from projections.evolve import empty
+from projections.receipt import Written, receipts_of
 from projections.record import Record
-from streams import subjects
 from streams.messages.events import Entry, Envelope, SeenEvent
-from tests.simulator.flight import AppendFlight, CallFlight, Flight, ReadFlight
+from streams.messages.receipts import Receipt
+from tests.simulator.flight import AppendFlight, CallFlight, Flight, ReadFlight, TellFlight
 from tests.simulator.ledger import JOB, TENANT
 
 if TYPE_CHECKING:
+    from tests.simulator.operators import Waiting
     from tests.simulator.world import World
 
 T = TypeVar("T")
@@ -32,21 +35,27 @@ INSTALLATION = "lab"
 
 
 class Task:
-    """One coroutine of a process and the flight it waits for."""
+    """One coroutine of a process and the flight it waits for.
 
-    __slots__ = ("coroutine", "failed", "flight", "process", "unseen", "what")
+    `failed`: it ended with an error of the bus. `unseen`: evidence of it that met a conflict and is not stored.
+    `read_at`: the step at which its last read of the job landed.
+    """
+
+    __slots__ = ("command", "coroutine", "failed", "flight", "process", "read_at", "unseen", "what")
 
     def __init__(self, process: Process, what: str, coroutine: Coroutine[Any, Any, Any]) -> None:
         self.process = process
         self.what = what
         self.coroutine = coroutine
         self.flight: Flight | None = None
+        self.command: Waiting | None = None
         self.failed = False
         self.unseen: SeenEvent | None = None
+        self.read_at = 0
 
 
 class SimulatedHistory:
-    """`streams.ports.History` as one process sees it; `follow` and the rest are the replica's, not the pass's."""
+    """`streams.ports.History` as one process sees it; `follow` and `stored` are the replica's, not the pass's."""
 
     def __init__(self, process: Process) -> None:
         self._process = process
@@ -71,13 +80,43 @@ class SimulatedWay:
         return answer
 
 
+class SimulatedBuckets:
+    """The receipts' bucket; the other buckets are the replica's."""
+
+    def __init__(self, process: Process) -> None:
+        self._process = process
+
+    async def put_receipt(self, receipt: Receipt) -> None:
+        await TellFlight(self._process.world, self._process, "receipt")
+        self._process.world.receipts[receipt.command] = receipt
+
+
+class SimulatedDelivery:
+    """One command in hand; what is not acknowledged comes back."""
+
+    def __init__(self, process: Process, waiting: Waiting) -> None:
+        self._process = process
+        self._waiting = waiting
+        self.subject = waiting.subject
+        self.data = waiting.data
+        self.sequence = waiting.sequence
+
+    async def ack(self) -> None:
+        await TellFlight(self._process.world, self._process, "ack")
+        self._process.world.operators.done(self._waiting)
+
+    async def in_progress(self) -> None:
+        return
+
+
 class Process:
     """`generation` is the history's it was started on; `life` counts its starts over all processes."""
 
-    def __init__(self, world: World, number: int) -> None:
+    def __init__(self, world: World, number: int, drift: float) -> None:
         self.world = world
         self.number = number
-        self.skew_s = 0.0
+        self.skew = timedelta(0)
+        self.drift = drift
         self.tasks: list[Task] = []
         self.begin()
 
@@ -94,12 +133,13 @@ class Process:
         self.adapter: Adapter = (
             SlurmAdapter(cluster, way) if isinstance(cluster, SlurmCluster) else KubeflowAdapter(cluster, way)
         )
+        self.buckets = SimulatedBuckets(self)
         self.hands = Hands(
-            history=SimulatedHistory(self),  # type: ignore[arg-type]
+            history=SimulatedHistory(self),  # type: ignore[arg-type]  # what a pass needs of a history
             adapter_of=self._adapter_of,
             clock=self.clock,
             new_id=world.new_id,
-            by=f"replica:{self.number}-{self.life}",
+            by=f"replica:r{self.number}-{self.life}",
             installation=INSTALLATION,
             spawn=self._spawn,
             wake=self._wake,
@@ -107,17 +147,19 @@ class Process:
         )
 
     def clock(self) -> datetime:
-        now = self.world.now
-        return now + timedelta(seconds=self.skew_s) if self.skew_s else now
+        now = self.world.now + self.skew
+        return now + self.drift * self.world.elapsed if self.drift else now
 
     def _adapter_of(self, cluster: str) -> Adapter | None:
         return self.adapter if cluster == self.world.cluster.name else None
 
     async def _wake(self, tenant: str, job: str) -> None:
+        await TellFlight(self.world, self, "wake")
         self.world.woken = True
 
     async def _publish(self, record: Record) -> None:
-        self.world.published(record)
+        for receipt in receipts_of(record, Written(self.clock(), self.hands.by)):
+            await self.buckets.put_receipt(receipt)
 
     def _spawn(self, coroutine: Coroutine[Any, Any, None]) -> None:
         self.world.start(Task(self, "call", coroutine))
@@ -129,25 +171,25 @@ class Process:
             self.world.start(Task(self, "pass", self._pass()))
 
     async def _pass(self) -> None:
-        history = self.hands.history
-        entries = await history.read(TENANT, subjects.CONTROLS, after=self.controls.revision)
-        self.controls = fold_controls(self.controls, entries)
-        ended = await supervisor.run_pass(self.hands, self.held, self.controls)
+        self.controls = await read_controls(self.hands, TENANT, self.controls)
+        ended = await run_pass(self.hands, self.held, self.controls)
         self.held = ended.record
         self.world.passed(self, ended)
 
-    async def command(self, build: Any) -> None:
-        """Decide one command, again on each conflict, as the replica does."""
-        await build(self)
+    def receive(self, waiting: Waiting) -> None:
+        """Take one command in hand."""
+        task = Task(self, "command", handle(self.hands, self.buckets, SimulatedDelivery(self, waiting)))  # type: ignore[arg-type]  # what a command needs of buckets
+        task.command = waiting
+        waiting.in_hand = True
+        self.world.start(task)
 
     def crash(self) -> list[Flight]:
         """Die now; what was sent goes on without it."""
         orphans = [task.flight for task in self.tasks if task.flight is not None and task.flight.goes_on]
         for task in self.tasks:
             task.coroutine.close()
+            if task.command is not None:
+                task.command.in_hand = False
         self.tasks.clear()
         self.begin()
         return orphans
-
-
-__all__ = ["INSTALLATION", "Process", "Task", "act", "fold"]

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from adapters.simulated.kubeflow import KubeflowSettings
 from adapters.simulated.slurm import SlurmSettings
-from streams.messages.plan import ANY, Backoff, PlanAction, PlanRule, RecoveryPlan, WhenSpent
+from streams.messages.plan import ANY, Backoff, FastFail, PlanAction, PlanRule, RecoveryPlan, WhenSpent
 from streams.messages.spec import JobSpec, Run, Unmatched
 from streams.messages.values import CauseKind
 from tests.simulator.draws import Draws
 
 SHAPES = ("slurm", "slurm-fenced", "slurm-plain", "kubeflow", "kubeflow-unfenced", "kueue")
 
-# How likely each fault is, in 1024, when a run has it: the calmest first.
+# How likely each fault is, in 1024, at each of its chances, when a run has it: the calmest first.
 LEVELS = (0, 0, 8, 40, 160)
+DRIFTS = (0.0, 0.0, 0.01, -0.01, 0.1)
 
 TRANSPORT = (
     "reply-lost",
@@ -21,54 +22,53 @@ TRANSPORT = (
     "store-unreachable",
     "read-stale",
     "read-lost",
-    "find-lost",
     "call-lost",
     "call-late",
     "crash",
     "clock-jump",
-    "displaced",
 )
 PEOPLE = ("cancel", "hold", "release", "requeue", "dispose", "attest", "controls", "resubmit", "repeat")
-CLUSTER = (
+SLURM = (
     "purge",
     "row-lost",
+    "lost-record",
+    "stragglers",
+    "own-requeue",
+    "hand-requeue",
+    "duplicate-start",
+    "brake",
+)
+KUBEFLOW = ("controllers-lag", "jobset-goes", "old-ready", "out-of-service")
+CLUSTER = (
     "hide",
     "lose-node",
-    "own-requeue",
     "preempt",
     "hand-release",
     "hand-hold",
     "hand-cancel",
-    "hand-requeue",
     "foreign",
-    "stragglers",
     "refuse-start",
     "deny-cessation",
-    "lost-record",
-    "controllers-lag",
-    "jobset-goes",
-    "old-ready",
-    "duplicate-start",
 )
 HISTORY = ("restore", "unknown-event", "quarantine")
-FAULTS = TRANSPORT + PEOPLE + CLUSTER + HISTORY
+FAULTS = TRANSPORT + PEOPLE + SLURM + KUBEFLOW + CLUSTER + HISTORY
 
 
 class Swarm:
     """`levels` holds how likely each fault is, in 1024, at its chance; 0 where this run has none of it."""
 
     def __init__(self, draws: Draws, shape: str | None = None) -> None:
-        self.shape = shape or SHAPES[draws.below(len(SHAPES))]
-        self.replicas = 1 + draws.below(3)
+        drawn = draws.below(len(SHAPES))
+        self.shape = shape or SHAPES[drawn]
+        self.drifts = [DRIFTS[draws.below(len(DRIFTS))] for _ in range(1 + draws.below(3))]
         self.levels = {fault: LEVELS[draws.below(len(LEVELS))] for fault in FAULTS}
         for fault in HISTORY:
-            if draws.below(4):
+            if draws.below(4) < 3:
                 self.levels[fault] = 0
+        for fault in KUBEFLOW if self.is_slurm else SLURM:
+            self.levels[fault] = 0
         self.spec = self._spec(draws)
         self.plan = self._plan(draws)
-
-    def level(self, fault: str) -> int:
-        return self.levels[fault]
 
     @property
     def is_slurm(self) -> bool:
@@ -97,7 +97,7 @@ class Swarm:
             nodes=1 + draws.below(2),
             attempts_max=3 - draws.below(3),
             unmatched=(Unmatched.GIVE_UP, Unmatched.MANUAL)[draws.below(4) == 3],
-            start_within=(None, 300)[draws.below(4) == 3],
+            start_within=(None, 120)[draws.below(4) == 3],
             hold=(None, "look first")[draws.below(8) == 7],
         )
 
@@ -114,4 +114,4 @@ class Swarm:
             when_spent=(WhenSpent.GIVE_UP, WhenSpent.NEXT, WhenSpent.HOLD)[draws.below(3)],
         )
         rest = PlanRule(name="rest", on=(ANY,), do=(PlanAction.GIVE_UP, PlanAction.HOLD)[draws.below(3) == 2])
-        return RecoveryPlan(rules=(retry, rest))
+        return RecoveryPlan(rules=(retry, rest), fast_fail=FastFail(off=draws.below(4) < 3))

@@ -14,7 +14,7 @@ from streams.messages.events import Entry, Envelope
 from streams.messages.reasons import Reason
 from streams.messages.values import Disposition, ObjectRef, Phase
 from tests.simulator.chronicle import Chronicle
-from tests.simulator.flight import AppendFlight, CallFlight, Flight
+from tests.simulator.flight import AppendFlight, CallFlight, Flight, ReadFlight
 from tests.simulator.laws.every import LAWS
 from tests.simulator.laws.law import Law
 from tests.simulator.ledger import JOB, TENANT
@@ -46,6 +46,7 @@ class Watch:
         self.wild: dict[ObjectRef, int] = {}
         self.ended_once: set[ObjectRef] = set()
         self.changed = False
+        self.flight: AppendFlight | None = None
         self._folded = 0
         self._seen = (0, 0, 0)
         laws = [law(self) for law in LAWS]
@@ -57,16 +58,18 @@ class Watch:
 
     # what happens
 
-    def stored(self, life: int) -> None:
-        """The ledger holds more than was read of it."""
+    def stored(self, flight: AppendFlight | None) -> None:
+        """The ledger holds more than was read of it; None: somebody else wrote it."""
+        self.flight = flight
+        if flight is not None and flight.envelope.reason is not None:
+            self.reasons.add(flight.envelope.reason)
+        life = flight.process.life if flight is not None else 0
         entries = self.world.ledger.entries
         while self._folded < len(entries):
             entry = entries[self._folded]
             self._folded += 1
             content = entry.content
             if isinstance(content, Envelope):
-                if content.reason is not None:
-                    self.reasons.add(content.reason)
                 for law in self._before:
                     law.before(content, content.event)
             self.chronicle.add(entry, life)
@@ -99,6 +102,8 @@ class Watch:
                 law.landed(flight)
 
     def answered(self, task: Task, flight: Flight) -> None:
+        if isinstance(flight, ReadFlight) and flight.job == JOB:
+            task.read_at = flight.landed_at
         if isinstance(flight, AppendFlight) and flight.error is None:
             intent = self.chronicle.intents.get(flight.envelope.id)
             if intent is not None:

@@ -47,7 +47,8 @@ class NothingUnauthorizedRuns(Law):
                 f"{execution.object.id} run {execution.run} begins by {intent.verb.value} #{event.call},"
                 f" which authorized run {event.run}"
             )
-        if isinstance(call, OpenCall) and execution.tag is None:
+        adopted = self.watch.chronicle.disposed.get(execution.object) is Disposition.ADOPT
+        if isinstance(call, OpenCall) and execution.tag is None and not adopted:
             self.broken(f"{execution.object.id}, which is foreign, was opened")
 
     def _opened(self, execution: Execution) -> bool:

@@ -22,7 +22,7 @@ class EvidenceIsNeverRefused(Law):
     def answered(self, task: Task, flight: Flight) -> None:
         if not isinstance(flight, AppendFlight) or not isinstance(flight.envelope.event, SeenEvent):
             return
-        if task.what in ("command", "submit"):
+        if task.what == "command":
             return
         if isinstance(flight.error, ConflictError):
             task.unseen = flight.envelope.event

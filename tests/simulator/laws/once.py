@@ -23,6 +23,10 @@ class NeverTwoAtOnce(Law):
         found = self.world.finds.get(event.as_of)
         if found is None:
             self.broken(f"open #{event.call} was decided from a Find that was never made")
+        flight = self.watch.flight
+        if flight is not None and flight.task is not None:
+            if self.watch.found_at(event.as_of) < flight.task.read_at:
+                self.broken(f"open #{event.call} was decided from a Find made before the record was read")
         for seen in found.sightings:
             ignored = self.watch.chronicle.disposed.get(seen.object) is Disposition.IGNORE
             if seen.object != event.object and seen.phase is not Phase.ENDED and not ignored:

@@ -1,0 +1,97 @@
+"""The quiet phase: faults are over, everything answers, time passes, and one diligent person reads `dispatch why`.
+
+In it the job must be settled within a bound of rounds, or wait for what only an upgrade can give.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from dispatch.next_steps import gate
+from dispatch.situation import Situation
+from projections.record import Record
+from projections.settled import settled
+from tests.simulator.broken import LawBroken
+from tests.simulator.process import INSTALLATION
+from tests.simulator.world import World
+
+ROUNDS_MAX = 120
+ASKS_EVERY = 3
+AFTERMATH = 8
+
+
+def quiet(world: World) -> None:
+    """Let the world come to rest. Raises LawBroken where the job does not."""
+    world.calm = True
+    world.store_is_down = False
+    world.say("the quiet phase begins")
+    world.moves.settle_down()
+    for process in world.processes:
+        process.skew, process.drift = timedelta(0), 0.0
+    world.operators.put_controls_right()
+    for number in range(ROUNDS_MAX):
+        _round(world)
+        record = world.watch.record
+        if record.settled or record.empty:
+            break
+        if any(strange.upgrade for strange in record.strange):
+            return
+        if number % ASKS_EVERY == ASKS_EVERY - 1:
+            command = world.operators.diligent(record)
+            if command is not None:
+                world.say(f"the diligent person asks: {command}")
+                world.operators.publish(command)
+    else:
+        raise LawBroken("liveness", f"not settled after {ROUNDS_MAX} quiet rounds: {waits(world)}")
+    for _ in range(AFTERMATH):
+        _round(world)
+    world.watch.at_the_end()
+
+
+def _round(world: World) -> None:
+    for _ in range(3):
+        world.moves.calm()
+        world.watch.look()
+        for waiting in world.operators.waiting():
+            world.processes[0].receive(waiting)
+            world.land_all()
+        world.land_all()
+        world.watch.look()
+    world.now += timedelta(seconds=20)
+    for process in world.processes:
+        process.wake()
+    world.land_all()
+    world.watch.look()
+
+
+def waits(world: World) -> str:
+    """What the system itself says it waits for, and what is recorded of each object."""
+    ended, record = world.last_pass, world.watch.record
+    if ended is None:
+        return "no pass was ever made"
+    told = [f"pass {ended.result.value} {ended.why}", f"wanted {record.wanted}"]
+    if record.over:
+        told += [f"{c.name}: {c.waits_for}" for c in settled(record, ended.found, ended.capabilities) if not c.holds]
+    else:
+        told += _gate(world, record)
+    for held in record.objects.values():
+        unproven = [(run.run, run.answer, run.nodes) for run in held.unproven]
+        marks = [name for name in ("ended", "missing", "retired", "alive_again", "end_final") if getattr(held, name)]
+        told.append(f"{held.ref.id} {held.phase.value} run {held.run} {marks} {held.disposition} unproven {unproven}")
+    return " | ".join(told)
+
+
+def _gate(world: World, record: Record) -> list[str]:
+    ended, held = world.last_pass, record.canonical()
+    if held is None or ended is None or ended.found is None or ended.capabilities is None:
+        return []
+    situation = Situation(
+        record=record,
+        found=ended.found,
+        capabilities=ended.capabilities,
+        controls=world.processes[0].controls,
+        installation=INSTALLATION,
+        asked_at=world.now,
+        now=world.now,
+    )
+    return [f"{c.name}: {c.waits_for}" for c in gate.conditions(situation, held) if not c.holds]

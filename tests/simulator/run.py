@@ -1,0 +1,56 @@
+"""One run of the simulator: a seed, so many busy steps, and the quiet phase."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+import msgspec
+import structlog
+
+from tests.simulator.broken import LawBroken
+from tests.simulator.calm import quiet
+from tests.simulator.world import World
+
+STEPS = 300
+AFTER_SETTLED = 80
+
+# What replicas log is not what a simulation is read by.
+structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
+
+
+class Ran(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of one run. `law` None: every law held and the job came to rest."""
+
+    seed: int
+    world: World
+    law: str | None = None
+    what: str = ""
+
+    @property
+    def broken(self) -> bool:
+        return self.law is not None
+
+
+def run(
+    seed: int,
+    *,
+    steps: int = STEPS,
+    script: Sequence[int] | None = None,
+    shape: str | None = None,
+    trace: bool = False,
+) -> Ran:
+    """Run the world of this seed, or of this script of draws. Anything the real code raises is a broken law too."""
+    world = World(seed, script=script, shape=shape, trace=trace)
+    try:
+        world.begin()
+        settled_for = 0
+        while world.steps < steps and settled_for < AFTER_SETTLED:
+            world.step()
+            settled_for += world.watch.record.settled
+        quiet(world)
+    except LawBroken as broken:
+        return Ran(seed=seed, world=world, law=broken.law, what=broken.what)
+    except Exception as error:  # any: what the real code raises here, it would raise on the bus
+        return Ran(seed=seed, world=world, law="raised", what=f"{type(error).__name__}: {error}")
+    return Ran(seed=seed, world=world)

@@ -1,0 +1,58 @@
+"""What goes wrong with the store, and what others write into it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from streams.messages.events import Envelope
+from tests.simulator.ledger import JOB
+
+if TYPE_CHECKING:
+    from tests.simulator.world import World
+
+
+class StoreFaults:
+    """A restore, an outage, messages of a later release, rubbish, and the noise of other jobs."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+
+    def fault(self) -> str:
+        """One of them, if this run has it."""
+        world, draws, levels = self.world, self.world.draws, self.world.swarm.levels
+        if draws.chance(levels["restore"]) and world.ledger.entries:
+            world.faults["restore"] += 1
+            keep = draws.below(len(world.ledger.entries) + 1)
+            world.ledger.restore(keep)
+            world.watch.restored()
+            return f"the store is restored with the first {keep} events"
+        if world.store_is_down or draws.chance(levels["store-unreachable"]):
+            world.faults["store-unreachable"] += not world.store_is_down
+            world.store_is_down = not world.store_is_down
+            return f"the store answers: {not world.store_is_down}"
+        if draws.chance(levels["unknown-event"] * 2) and world.ledger.entries:
+            return self._later_release()
+        if draws.chance(levels["quarantine"] * 2) and world.ledger.entries:
+            world.faults["quarantine"] += 1
+            world.ledger.store(JOB, b'{"v":1,"id":"not an id","event":{"type":"JobCancelled"}}')
+            world.watch.stored(None)
+            return "bytes without a valid envelope are stored"
+        world.ledger.noise(1 + draws.below(3))
+        return ""
+
+    def _later_release(self) -> str:
+        """A writer of a later release: an event type that this one does not know, or a field that it does not."""
+        world = self.world
+        known = world.draws.below(2) == 1
+        last = world.ledger.entries[-1]
+        if not isinstance(last.content, Envelope):
+            return ""
+        base = f'"tenant":"nlp","job":"llama","expected":{last.revision},"at":"2026-01-01T00:00:00Z","by":"replica:later"'
+        if known:
+            event = '{"type":"ObjectsSeen","as_of":"2025-12-31T00:00:00Z","read_revision":0,"mood":"calm"}'
+        else:
+            world.faults["unknown-event"] += 1
+            event = '{"type":"JobAdmired","by":"everybody"}'
+        world.ledger.store(JOB, f'{{"v":1,"id":"{world.new_id()}",{base},"event":{event}}}'.encode())
+        world.watch.stored(None)
+        return "a later release writes: a field that is not known" if known else "a later release writes: a new event"
