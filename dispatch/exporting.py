@@ -1,14 +1,13 @@
 """Histories as files: JSON lines with revisions, and a manifest with their SHA-256 (CLI 2.5).
 
-A line is that of `projections.jsonl`, so that `verify --file` reads it anywhere. Where the bytes on the bus are not
-the ones that the line's `event` has, they stand beside it under `raw` in base64, so that a restore gives them back.
+A line is that of `projections.jsonl`, so that `verify --file` reads it anywhere and a restore gives back, byte for
+byte, what stood on the bus.
 
 ExportError    the file is no export, or was changed since it was written
 """
 
 from __future__ import annotations
 
-import base64
 import hashlib
 from collections.abc import Iterable, Iterator
 from datetime import datetime
@@ -69,9 +68,7 @@ class Writer:
 
     def entry(self, entry: Entry, data: bytes | None = None) -> None:
         """One more entry; `data` is what stands on the bus, where it was read."""
-        line = dump_line(redacted(entry, self._redact))
-        if data is not None and not self._redact and data != _event_of(line):
-            line = line.rstrip(b"}\n") + b',"raw":"' + base64.b64encode(data) + b'"}\n'
+        line = dump_line(redacted(entry, self._redact), None if self._redact else data)
         self._file.write(line)
         self._digest.update(line)
         self._names.add((entry.tenant, entry.job))
@@ -138,7 +135,7 @@ def _messages(lines: Iterable[bytes]) -> Iterator[Exported]:
     for number, line in enumerate(lines, 1):
         try:
             held = msgspec.json.decode(line, type=_Line)
-            data = base64.b64decode(held.raw) if held.raw is not None else bytes(held.event)
+            data = bytes(held.event) if held.raw is None else held.raw
             subject = subjects.job(held.tenant, held.job)
         except (msgspec.DecodeError, ValueError) as error:
             raise ExportError(f"line {number} is no entry: {error}") from error
@@ -152,11 +149,7 @@ class _Line(msgspec.Struct, frozen=True, kw_only=True):
     job: str
     revision: int
     event: msgspec.Raw = msgspec.Raw()
-    raw: str | None = None
-
-
-def _event_of(line: bytes) -> bytes:
-    return bytes(msgspec.json.decode(line, type=_Line).event)
+    raw: bytes | None = None
 
 
 def redacted(entry: Entry, what: tuple[str, ...]) -> Entry:

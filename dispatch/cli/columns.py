@@ -66,6 +66,29 @@ def flush(left: str, right: str, width: int | None) -> str:
     return left + " " * max(2, room) + right
 
 
+def beside(left: str, right: str, width: int | None) -> list[str]:
+    """`left` with `right` at the end of its line, or on a line of its own where there is no room."""
+    if not right or width is None or cells(left) + 2 + cells(right) <= width:
+        return [flush(left, right, width)]
+    return [left, right]
+
+
+def wrapped(label: str, text: str, width: int | None) -> list[str]:
+    """A sentence on as many lines as it takes, the first led by `label`, the others indented below it."""
+    room = None if width is None else width - cells(label)
+    lines: list[str] = []
+    current = ""
+    for word in text.split(" "):
+        longer = f"{current} {word}" if current else word
+        if room is not None and current and cells(longer) > room:
+            lines.append(current)
+            current = word
+        else:
+            current = longer
+    lines.append(current)
+    return [(label if number == 0 else " " * cells(label)) + line for number, line in enumerate(lines)]
+
+
 def wrap_items(label: str, items: Sequence[str], width: int | None, *, joiner: str = " · ") -> list[str]:
     """Items joined on as few lines as fit, the first led by `label`, the others indented below it."""
     lines: list[str] = []

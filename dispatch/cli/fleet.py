@@ -69,18 +69,20 @@ def _newest(one: datetime | None, other: datetime | None) -> datetime | None:
 
 async def read_fleet(session: Session) -> FleetRead:
     """One read of the bucket, of the heartbeats and of the command queue's length."""
-    entries = []
-    checkpoint = None
-    async for held in session.bus.buckets.list_status(tenant=session.tenant):
-        if held.key == CHECKPOINT:
-            checkpoint = decode_checkpoint(held.data)
-        elif (entry := decode(held.data)) is not None:
-            entries.append(entry)
+    held = [decode(each.data) async for each in session.bus.buckets.list_status(tenant=session.tenant)]
     at = now()
+    entries = tuple(listed([entry for entry in held if entry is not None], at))
     living = await beats(session)
-    return FleetRead(
-        session.tenant, at, tuple(listed(entries, at)), living.replicas, await _waiting(session), checkpoint
-    )
+    return FleetRead(session.tenant, at, entries, living.replicas, await _waiting(session), await _checkpoint(session))
+
+
+async def _checkpoint(session: Session) -> Checkpoint | None:
+    """Up to where the bucket is complete; None where that cannot be read."""
+    try:
+        held = await session.bus.buckets.get_status(CHECKPOINT)
+    except StreamError:
+        return None
+    return decode_checkpoint(held.data) if held is not None else None
 
 
 async def _waiting(session: Session) -> int | None:

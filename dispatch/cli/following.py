@@ -16,6 +16,7 @@ from dispatch.cli.session import Read, Session
 from dispatch.cli.times import elapsed, wire_time
 from dispatch.cli.views.frame import Frame
 from dispatch.cli.views.history import chosen, live_row
+from projections.fleet import line_of
 from projections.status import SETTLED, State
 from projections.timeline import Line, timeline
 from streams.errors import BusUnreachableError
@@ -134,7 +135,11 @@ class Follower:
         if self.tool.flags.json or self.goal.until == "never":
             return
         told = frame.status()
-        waits = f": {told.waits[0].what}" if told.waits else ""
+        waits = ""
+        if told.waits:
+            since = told.waits[0].since
+            lasted = f" {frame.times.since(since)}" if since is not None else ""
+            waits = f", waits{lasted}: {line_of(told.waits[0].what)}"
         leave = "" if told.state in SETTLED else "     Ctrl-C leaves, the job goes on"
         self.tool.screen.say(f"{told.job}  {told.state.value}{frame.times.local(waits)}{leave}")
 

@@ -96,7 +96,7 @@ def run(words: Sequence[str]) -> int:
 
 
 def _interrupted() -> int:
-    sys.stderr.write("\ninterrupted; no job was touched\n")
+    sys.stderr.write("interrupted; no job was touched\n")
     return 130
 
 

@@ -25,8 +25,12 @@ class HoldOptions:
 @command(HoldOptions, changes=True)
 def hold(tool: Tool, options: HoldOptions) -> Exit:
     """Start no further run of the job. A run in progress goes on; --now also ends it."""
+    return tool.run(_hold(tool, options))
+
+
+async def _hold(tool: Tool, options: HoldOptions) -> Exit:
     from dispatch.cli.orders import Order, order_jobs
     from streams.messages.commands import HoldJob
 
     order = Order("hold", lambda _, fields: HoldJob(**fields, instance=options.instance, now=options.now))
-    return tool.run(order_jobs(tool, options.jobs, options.labels, order))
+    return await order_jobs(tool, options.jobs, options.labels, order)

@@ -26,17 +26,19 @@ class ReleaseOptions:
 @command(ReleaseOptions, changes=True)
 def release(tool: Tool, options: ReleaseOptions) -> Exit:
     """Lift the holds that people asked for; --all also those of rules; --instance one of them."""
+    if options.instances and options.every:
+        raise CliError("one of --instance and --all", code="bad-usage")
+    return tool.run(_release(tool, options))
+
+
+async def _release(tool: Tool, options: ReleaseOptions) -> Exit:
     from dispatch.cli.orders import Order, order_jobs
     from dispatch.cli.session import Read
     from dispatch.client import OrderFields
     from streams.messages.commands import ReleaseJob
 
-    if options.instances and options.every:
-        raise CliError("one of --instance and --all", code="bad-usage")
-
     def build(read: Read, fields: OrderFields) -> ReleaseJob:
         every = tuple(hold.instance for hold in read.record.in_force) if options.every else ()
         return ReleaseJob(**fields, instances=options.instances or every)
 
-    order = Order("release", build, needs_reason=False)
-    return tool.run(order_jobs(tool, options.jobs, options.labels, order))
+    return await order_jobs(tool, options.jobs, options.labels, Order("release", build, needs_reason=False))

@@ -24,6 +24,10 @@ class RequeueOptions:
 @command(RequeueOptions, changes=True)
 def requeue(tool: Tool, options: RequeueOptions) -> Exit:
     """Run the job again by your order; no rule's budget is used. A run in progress is ended first."""
+    return tool.run(_requeue(tool, options))
+
+
+async def _requeue(tool: Tool, options: RequeueOptions) -> Exit:
     from dispatch.cli.orders import Order, described, order_jobs
     from dispatch.cli.session import Read
     from dispatch.cli.times import Times
@@ -40,4 +44,4 @@ def requeue(tool: Tool, options: RequeueOptions) -> Exit:
             return None
         return f"requeue {described(read, times)}? Its run is ended."
 
-    return tool.run(order_jobs(tool, options.jobs, options.labels, Order("requeue", build, asks)))
+    return await order_jobs(tool, options.jobs, options.labels, Order("requeue", build, asks))

@@ -45,7 +45,8 @@ def up(tool: Tool, options: UpCommandOptions) -> Exit:
         tool.run(run(settings, told.say, before))
     except UpError as error:
         raise CliError("dispatch up cannot run", why=str(error), code="unsafe-settings") from error
-    tool.screen.hint("stopped; jobs run on, `dispatch up` in this place finds them")
+    left = "every job was cancelled" if options.stop_jobs else "jobs run on, `dispatch up` in this place finds them"
+    tool.screen.hint(f"stopped; {left}")
     return Exit.DONE
 
 

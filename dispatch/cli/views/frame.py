@@ -55,8 +55,8 @@ class Frame:
         kind = able.kind.removeprefix("simulated-") if able is not None else ""
         return f"{self.record.tenant} @ {spec.cluster}" + (f" ({kind})" if kind and kind != spec.cluster else "")
 
-    def as_of(self) -> str:
-        """`as of #22 · hpc2 read 8s ago · sv-b live · 03:06:34 UTC+1 · submitted … by ana`."""
+    def as_of(self) -> list[str]:
+        """`as of #22 · hpc2 read 8s ago · sv-b live · 03:06:34 UTC+1 · submitted … by ana`, in its parts."""
         record, status_ = self.record, self.status()
         spec = record.spec
         parts = [f"as of #{record.number}"]
@@ -71,7 +71,7 @@ class Frame:
         if record.submitted_at is not None:
             by = f" by {record.submitted_by}" if record.submitted_by else ""
             parts.append(f"submitted {self.times.at(record.submitted_at)}{by}")
-        return " · ".join(part for part in parts if part)
+        return [part for part in parts if part]
 
     def owner(self) -> str:
         """Who decided last and whether a supervisor lives; nothing of a settled job."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
-from dispatch.cli.columns import cut, flush, pad, table, wrap_items
+from dispatch.cli.columns import beside, cells, cut, flush, pad, table, wrap_items, wrapped
 from dispatch.cli.screen import clean
 from dispatch.cli.times import elapsed
 from dispatch.cli.views.frame import NATURES, PAINT_OF_STATE, Frame
@@ -51,15 +52,11 @@ def headline(frame: Frame, told: Status) -> list[str]:
         parts.append(paint("NEEDS A PERSON", "red", "bold"))
     if alerts:
         parts.append(paint(" ".join(alerts), "red" if told.needs_person else "yellow"))
-    return [_with_place("  ".join(parts), frame), frame.as_of()]
-
-
-def _with_place(line: str, frame: Frame) -> str:
-    """The place at the end of the line, measured without colour."""
-    import re
-
+    line = "  ".join(parts)
     bare = re.sub(r"\x1b\[[0-9;]*m", "", line)
-    return line + flush(bare, frame.place(), frame.width)[len(bare) :]
+    fits = frame.width is None or cells(bare) + 2 + cells(frame.place()) <= frame.width
+    first = line + flush(bare, frame.place(), frame.width)[len(bare) :] if fits else line
+    return [first, *wrap_items("", [*([] if fits else [frame.place()]), *frame.as_of()], frame.width)]
 
 
 def _ran(frame: Frame) -> str:
@@ -81,12 +78,18 @@ def wait_lines(frame: Frame, wait: Wait) -> list[str]:
     nature = NATURES[wait.nature.value]
     aside = f"{frame.times.since(wait.since)}, {nature}" if wait.since else nature
     local = frame.times.local
-    what = flush(f"{'WAITS FOR':<{LABEL}}  {clean(local(wait.what))}", aside, frame.width)
-    lines = [frame.screen.paint(what, "red") if wait.nature.needs_person else what]
-    if wait.since is not None:
-        lines.append(_labelled("since", frame.times.at(wait.since)))
+    what = wrapped("WAITS FOR  ", clean(local(wait.what)), frame.width)
+    first = beside(what[-1], aside, frame.width)
+    since = frame.times.at(wait.since) if wait.since is not None else ""
+    if len(first) > 1:
+        since, first = f"{since}  {aside}".strip(), first[:1]
+    what = [*what[:-1], *first]
+    lines = [frame.screen.paint(line, "red") for line in what] if wait.nature.needs_person else what
+    if since:
+        lines.append(_labelled("since", since))
     for number, fact in enumerate(wait.because):
-        lines.append(_labelled("because" if number == 0 else "", clean(local(fact))))
+        label = _labelled("because" if number == 0 else "", "")
+        lines += wrapped(label, clean(local(fact)), frame.width)
     if wait.ends:
         lines += wrap_items(f"  {'ends':<{LABEL}}", [clean(local(end)) for end in wait.ends], frame.width)
     width = max((len(can.command) for can in wait.can), default=0)
@@ -101,7 +104,7 @@ def _way(frame: Frame, label: str, command: str, effect: str) -> list[str]:
     beside = _labelled(label, f"{command}   {effect}")
     if frame.width is None or len(beside) <= frame.width:
         return [beside]
-    return [_labelled(label, command.rstrip()), _labelled("", f"    {effect}")]
+    return [_labelled(label, command.rstrip()), *wrapped(_labelled("", "    "), effect, frame.width)]
 
 
 def _labelled(label: str, text: str) -> str:
@@ -175,7 +178,7 @@ def _budgets(frame: Frame, told: Status) -> list[str]:
     if not parts and not avoids:
         return []
     lines = wrap_items("BUDGETS  ", parts or ["none"], frame.width)
-    return [*lines[:-1], flush(lines[-1], avoids, frame.width)]
+    return [*lines[:-1], *beside(lines[-1], avoids, frame.width)]
 
 
 def _holds(frame: Frame, told: Status) -> list[str]:
@@ -187,7 +190,7 @@ def _holds(frame: Frame, told: Status) -> list[str]:
     counts = {kind: [hold for hold in told.holds if hold.kind == kind] for kind in HOLD_KINDS}
     counts |= {hold.kind: [h for h in told.holds if h.kind == hold.kind] for hold in told.holds}
     text = " · ".join(f"{kind} {len(holds)}" for kind, holds in counts.items())
-    return [flush(f"HOLDS    {text}", gate, frame.width), *(_hold(frame, hold) for hold in told.holds)]
+    return [*beside(f"HOLDS    {text}", gate, frame.width), *(_hold(frame, hold) for hold in told.holds)]
 
 
 def _hold(frame: Frame, hold: HoldView) -> str:
@@ -195,7 +198,8 @@ def _hold(frame: Frame, hold: HoldView) -> str:
     reason = f' "{clean(hold.reason)}"' if hold.reason else ""
     where = ", on the object" if hold.on_object else ", not on an object yet"
     instance = f" (instance {hold.instance})" if hold.instance else ""
-    return _labelled("", cut(f"{hold.kind}: {who} {frame.times.at(hold.since)}{reason}{where}{instance}", frame.width))
+    room = None if frame.width is None else frame.width - LABEL - 2
+    return _labelled("", cut(f"{hold.kind}: {who} {frame.times.at(hold.since)}{reason}{where}{instance}", room))
 
 
 def _calls(frame: Frame, told: Status) -> list[str]:
@@ -228,4 +232,6 @@ def _cancel(frame: Frame, cancel: CancelView) -> list[str]:
         stages.append(f"complete #{cancel.complete.number} {at(cancel.complete.at)}")
     lines = wrap_items("CANCEL   ", stages, frame.width, joiner=" → ")
     local = frame.times.local
-    return lines + [f"{'':<{LABEL}}clean-up incomplete: {clean(local(what))}" for what in cancel.blocked_by]
+    for what in cancel.blocked_by:
+        lines += wrapped(f"{'':<{LABEL}}clean-up incomplete: ", clean(local(what)), frame.width)
+    return lines

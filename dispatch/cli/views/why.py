@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dispatch.cli.columns import flush, pad, wrap_items
+from dispatch.cli.columns import beside, pad, wrap_items, wrapped
 from dispatch.cli.screen import clean
 from dispatch.cli.views.frame import NATURES, Frame
 from dispatch.cli.views.status import wait_lines
@@ -14,7 +14,7 @@ NAME_MIN = 36
 
 def why_lines(frame: Frame, told: Why, *, everything: bool) -> list[str]:
     """The whole answer. `everything`: conditions and clauses that hold get a line of their own too."""
-    lines = [flush(*_first(frame, told), frame.width)]
+    lines = beside(*_first(frame, told), frame.width)
     if told.state is State.QUEUED:
         lines += [line for wait in told.waits for line in _facts(frame, wait)]
     lines += _conditions(frame, told.conditions if not _is_settlement(told) else (), everything=True)
@@ -50,8 +50,8 @@ def _own(told: Why, wait: Wait) -> bool:
 
 def _facts(frame: Frame, wait: Wait) -> list[str]:
     local = frame.times.local
-    lines = ["  " + clean(local(fact)) for fact in wait.because]
-    lines += [f"  ends: {' · '.join(clean(local(end)) for end in wait.ends)}"] if wait.ends else []
+    lines = [line for fact in wait.because for line in wrapped("  ", clean(local(fact)), frame.width)]
+    lines += wrap_items("  ends: ", [clean(local(end)) for end in wait.ends], frame.width) if wait.ends else []
     return lines + [f"  you can: {can.command}   {can.effect}" for can in wait.can]
 
 
@@ -61,9 +61,7 @@ def _conditions(frame: Frame, conditions: tuple[ConditionView, ...], *, everythi
     width = max([NAME_MIN, *(len(_name(each)) for each in shown)]) if shown else 0
     lines = []
     for each in shown:
-        facts = [clean(local(fact)) for fact in each.waits_for]
-        lines.append(_line(frame, each, width, facts[0] if facts else ""))
-        lines += [" " * (width + 8) + fact for fact in facts[1:]]
+        lines += _told(frame, pad(_name(each), width) if not each.holds else each.name, each.holds, each.waits_for)
         if each.ends:
             lines += wrap_items("       ends by: ", [clean(local(end)) for end in each.ends], frame.width)
     return lines
@@ -73,10 +71,16 @@ def _name(each: ConditionView) -> str:
     return f"{each.name}  ({each.law})" if each.law and not each.holds else each.name
 
 
-def _line(frame: Frame, each: ConditionView, width: int, fact: str) -> str:
-    if each.holds:
-        return f"  yes  {each.name}"
-    return f"  {frame.screen.paint('NO ', 'red')}  {pad(_name(each), width)} {fact}".rstrip()
+def _told(frame: Frame, name: str, holds: bool, waits_for: tuple[str, ...]) -> list[str]:  # noqa: FBT001  a condition is a name and whether it holds
+    """One condition or clause: yes, or NO with what it waits for, a fact a line."""
+    if holds:
+        return [f"  yes  {name}"]
+    facts = [clean(frame.times.local(fact)) for fact in waits_for] or [""]
+    lead = f"  NO   {name} "
+    lines = wrapped(lead, facts[0], frame.width)
+    for fact in facts[1:]:
+        lines += wrapped(" " * len(lead), fact, frame.width)
+    return [frame.screen.paint(lines[0][:5], "red") + lines[0][5:].rstrip(), *lines[1:]]
 
 
 def _is_settlement(told: Why) -> bool:
@@ -88,16 +92,11 @@ def _settlement(frame: Frame, told: Why, *, everything: bool) -> list[str]:
     clauses = told.settled.clauses
     if told.settled.holds:
         return []
-    local = frame.times.local
     held = [clause for clause in clauses if clause.holds]
     lines = [f"settled: {len(held)} of {len(clauses)} clauses hold"]
     for clause in clauses:
         if not clause.holds:
-            facts = [clean(local(fact)) for fact in clause.waits_for]
-            lines.append(
-                f"  {frame.screen.paint('NO ', 'red')}  {pad(clause.name, NAME_MIN)} {facts[0] if facts else ''}"
-            )
-            lines += [" " * (NAME_MIN + 8) + fact for fact in facts[1:]]
+            lines += _told(frame, pad(clause.name, NAME_MIN), clause.holds, clause.waits_for)
     if everything:
         return lines + [f"  yes  {clause.name}" for clause in held]
     return lines + (wrap_items("  yes  ", [clause.name for clause in held], frame.width) if held else [])

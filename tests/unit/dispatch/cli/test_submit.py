@@ -1,0 +1,167 @@
+"""Submit: the file is checked here, the name is said before sending, a dry run shows the plan (CLI 2.2)."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+
+import pytest
+
+from dispatch.cli.commands import submit
+from dispatch.cli.errors import CliError
+from dispatch.cli.exits import Exit
+from dispatch.cli.params import ChangeFlags, GlobalFlags
+from dispatch.cli.views.plan import plan_lines
+from dispatch.jobfile import JobFileError, read_job_file
+from streams.messages.calls import Capabilities
+from streams.messages.values import Phase
+from tests.driver import Driver
+from tests.unit.dispatch.cli.stage import EXAMPLES, Stage
+
+LOCAL = str(EXAMPLES / "local.yaml")
+HERE = ("cluster=sim", "recovery.crash.do=resubmit", "run.command=[sh, -c, sleep 60]")
+
+
+def options(**given: object) -> submit.SubmitOptions:
+    return submit.SubmitOptions(**{"file": LOCAL, "name": "llama", "settings": HERE, **given})  # type: ignore[arg-type]
+
+
+async def test_an_accepted_submit_says_what_to_type_next() -> None:
+    stage = Stage(Driver())
+    assert await submit._submit(stage, options()) is Exit.DONE
+    assert stage.said == "llama  accepted #1          next: dispatch watch llama\n"
+    assert re.match(r"prod · nlp @ sim     submit llama \(command c-\w+\)$", stage.hinted.strip())
+
+
+async def test_the_same_job_twice_has_the_first_receipt() -> None:
+    driver = Driver()
+    await submit._submit(Stage(driver), options())
+    again = Stage(driver)
+    assert await submit._submit(again, options()) is Exit.DONE
+    assert again.said.startswith("llama  accepted #1 (already; same spec)")
+
+
+async def test_another_spec_under_the_name_is_refused_with_the_fields_that_differ() -> None:
+    driver = Driver()
+    await submit._submit(Stage(driver), options())
+    other = Stage(driver)
+    changed = (*HERE, "nodes=2", "recovery.crash.budget=9")
+    assert await submit._submit(other, options(settings=changed)) is Exit.REFUSED
+    lines = other.hinted.splitlines()[1:]
+    assert lines[0] == 'error: job "llama" exists with another spec: submit under a new name (--new)'
+    assert re.match(r"  why   submitted 00:00:00 by ana; 2 fields differ: \S+, \S+$", lines[1])
+    assert "recovery.crash.budget" in lines[1]
+    assert re.match(rf"  do    dispatch submit {re.escape(LOCAL)} --new +a new job under a new name$", lines[2])
+    assert re.match(r"        dispatch status llama +the old one \(\w+\)$", lines[3])
+    assert lines[4] == "  code  spec-differs (exit 4)"
+
+
+async def test_new_makes_a_fresh_name_and_a_file_without_one_gets_its_stem() -> None:
+    for given, stem in ((options(new=True), "llama"), (options(name=None), "local")):
+        stage = Stage(Driver())
+        assert await submit._submit(stage, given) is Exit.DONE
+        assert re.match(rf"{stem}-[a-z2-9]{{5}}  accepted #1 ", stage.said)
+
+
+async def test_a_bad_file_sends_nothing_and_names_every_mistake() -> None:
+    driver = Driver()
+    with pytest.raises(JobFileError, match="has 2 mistakes; nothing was sent"):
+        await submit._submit(Stage(driver), options(settings=("nodez=1", "nodes=0")))
+    assert await driver.bus.commands.waiting() == 0
+
+
+async def test_a_file_of_another_tenant_is_not_sent_in_this_ones_name() -> None:
+    with pytest.raises(CliError, match="the job is of tenant vision, the settings are of nlp"):
+        await submit._submit(Stage(Driver()), options(settings=(*HERE, "tenant=vision")))
+
+
+async def test_stdin_is_a_file_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = b"version: 1\ncluster: sim\nrun: {command: [sleep, '60']}\n"
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
+    stage = Stage(Driver())
+    assert await submit._submit(stage, options(file="-", settings=(), name=None)) is Exit.DONE
+    assert stage.said.startswith("job-")
+
+
+async def test_a_job_can_be_submitted_from_an_earlier_one_with_settings() -> None:
+    driver = Driver()
+    await submit._submit(Stage(driver), options())
+    stage = Stage(driver)
+    again = submit.SubmitOptions(of="llama", name="llama-2", settings=("nodes=2",))
+    assert await submit._submit(stage, again) is Exit.DONE
+    entries = await driver.bus.history.read("nlp", "llama-2")
+    assert entries[0].content.event.spec.nodes == 2  # type: ignore[union-attr]
+    assert entries[0].content.event.plan == driver_plan(await driver.events())  # type: ignore[union-attr]
+
+
+def driver_plan(events: list[object]) -> object:
+    return events[0].plan  # type: ignore[attr-defined]
+
+
+async def test_a_submit_held_says_for_which_reason() -> None:
+    driver = Driver()
+    assert await submit._submit(Stage(driver), options(hold="look first")) is Exit.DONE
+    record = await driver.read()
+    assert [held.note for held in record.in_force] == ["look first"]
+
+
+async def test_with_no_supervisor_it_is_stored_exit_7_and_how_to_refuse_it_is_said() -> None:
+    stage = Stage(Driver(), supervised=False)
+    assert await submit._submit(stage, options()) is Exit.UNDECIDED
+    assert "stored; no supervisor is live" in stage.said
+    assert "dispatch cancel llama --if-unknown record" in stage.hinted
+
+
+async def test_a_dry_run_shows_the_plan_and_what_would_be_decided() -> None:
+    driver = Driver()
+    stage = Stage(driver, change=ChangeFlags(dry_run=True))
+    assert await submit._submit(stage, options()) is Exit.DONE
+    lines = stage.said.splitlines()
+    assert re.match(r"plan: llama on sim +nothing was sent$", lines[0])
+    assert lines[-1] == "  would be accepted as its first event"
+    assert await driver.bus.commands.waiting() == 0
+    assert not await driver.entries()
+
+
+async def test_a_dry_run_of_what_would_be_refused_is_exit_4() -> None:
+    driver = Driver()
+    await submit._submit(Stage(driver), options())
+    stage = Stage(driver, GlobalFlags(json=True, timeout=0.5), ChangeFlags(dry_run=True))
+    assert await submit._submit(stage, options(settings=(*HERE, "nodes=2"))) is Exit.REFUSED
+    document = json.loads(stage.said)
+    assert document["data"]["verdict"]["code"] == "spec-differs"
+
+
+def test_the_plan_of_the_sample_has_its_shape() -> None:
+    job = read_job_file((EXAMPLES / "slurm.yaml").read_bytes(), settings=["nodes=16"])
+    assert job.plan is not None
+    able = Capabilities(kind="slurm", call_bound_s=412)
+    assert plan_lines("llama-7b-k3f9q", job.spec, job.plan, able, width=100) == [
+        "plan: llama-7b-k3f9q on hpc2 (slurm)                                                nothing was sent",
+        "  launch   16 nodes × 8 ranks, created gated, opened once it is the one object of its submission",
+        "  per run  24h, USR1 5m before the end, 90s to stop      never two runs: proof by cgroup or reboot",
+        "  WHEN IT ENDS BY           THEN                         AT MOST  WAIT        WHEN SPENT",
+        "  preempted                 resubmit                     50       1m to 30m   give-up",
+        "  node-lost, launch-failed  resubmit, avoid those nodes  5        30s to 15m  hold",
+        "  time-limit                resubmit                     20       30s         give-up",
+        "  out-of-memory             hold for a person            -        -           -",
+        "  all else                  give-up                      -        -           -",
+    ]
+
+
+async def test_submit_and_wait_follows_to_the_end_and_exits_as_the_job_did() -> None:
+    driver = Driver()
+    await submit._submit(
+        Stage(driver), options(settings=(*HERE[:2], "run.command=[sh, -c, 'sleep 60; exit 3']", "recovery=[]"))
+    )
+    await driver.until(lambda d: d.phase is Phase.RUNNING)
+    await driver.settle()
+    for flags, code in ((options(), Exit.JOB_FAILED), (options(job_exit=True), 3)):
+        stage = Stage(driver)
+        given = submit.SubmitOptions(
+            file=flags.file, name="llama", wait=True, job_exit=flags.job_exit,
+            settings=(*HERE[:2], "run.command=[sh, -c, 'sleep 60; exit 3']", "recovery=[]"),
+        )  # fmt: skip
+        assert await submit._submit(stage, given) == code
+        assert re.search(r"^llama  FAILED  settled #\d+", stage.said, re.MULTILINE)
