@@ -5,12 +5,15 @@ A reply carries the class of an error, because the class says whether a retry is
 
 from __future__ import annotations
 
+from typing import TypeGuard
+
 import msgspec
 
 from adapters.errors import AdapterError, OutcomeUnknownError, PodsRemainError, RefusedError, UnreachableError
 from adapters.port import Adapter, Holds, Inspects, ProvesCessation, ReadsOutput, Requeues
 from streams.messages.calls import (
     Call,
+    CallBase,
     Capabilities,
     Cessation,
     HoldCall,
@@ -146,9 +149,19 @@ def decode_reply(data: bytes) -> Reply:
     return _replies.decode(data)
 
 
-def is_query(request: Request) -> bool:
+def is_query(request: Request) -> TypeGuard[Query]:
     """Whether it changes nothing, so that no answer to it means that nothing was done."""
     return isinstance(request, QueryBase)
+
+
+def is_call(request: Request) -> TypeGuard[Call]:
+    """Whether it may change something, and so has a deadline and the pair of its intent."""
+    return isinstance(request, CallBase)
+
+
+def verb_of(request: Request) -> str:
+    """What is asked: the last word of the subject it is asked on."""
+    return str(request.__struct_config__.tag)
 
 
 def failed(error: AdapterError) -> Failed:

@@ -108,7 +108,15 @@ def cessation_seen(
         answer, basis = CessationAnswer.CEASED, CessationBasis.PRESUMED
     if (answer, basis, _places(word.nodes)) == (known.answer, known.basis, _places(known.node_states)):
         return None
-    return CessationSeen(object=ref, run=run, answer=answer, basis=basis, nodes=word.nodes, as_of=word.as_of)
+    return CessationSeen(
+        object=ref,
+        run=run,
+        answer=answer,
+        basis=basis,
+        nodes=word.nodes,
+        as_of=word.as_of,
+        attested_by=word.attested_by,
+    )
 
 
 def _places(nodes: tuple[NodeState, ...]) -> frozenset[tuple[str, bool]]:

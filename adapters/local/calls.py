@@ -28,6 +28,7 @@ from adapters.wire import (
     Query,
     Reply,
     Request,
+    is_call,
     is_query,
 )
 from streams.messages.calls import (
@@ -66,12 +67,13 @@ CAPABILITIES = Capabilities(
 
 def answer(host: LocalHost, request: Request) -> Reply:
     """Do what is asked, or say why not. Raises AdapterError."""
-    if is_query(request):
-        try:
-            return _query(host, request)  # type: ignore[arg-type]
-        except UNREADABLE as error:
-            raise UnreachableError(f"the directory cannot be read: {type(error).__name__}") from error
-    return _call(host, request)  # type: ignore[arg-type]
+    if is_call(request):
+        return _call(host, request)
+    assert is_query(request), "a request is a call or a query"
+    try:
+        return _query(host, request)
+    except UNREADABLE as error:
+        raise UnreachableError(f"the directory cannot be read: {type(error).__name__}") from error
 
 
 def _call(host: LocalHost, call: Call) -> Reply:

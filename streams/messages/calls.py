@@ -125,12 +125,16 @@ class Capabilities(Value, frozen=True, kw_only=True):
 
 
 class Cessation(Value, frozen=True, kw_only=True):
-    """The adapter's word on the processes of one run. Unknown is `may-run`."""
+    """The adapter's word on the processes of one run. Unknown is `may-run`.
+
+    An operator's word names its person; one without `nodes` answers for all of them.
+    """
 
     answer: CessationAnswer
     basis: CessationBasis
     as_of: Instant
     nodes: tuple[NodeState, ...] = ()
+    attested_by: str | None = None
 
 
 class Inspection(Value, frozen=True, kw_only=True):

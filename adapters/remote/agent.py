@@ -1,0 +1,177 @@
+"""The agent of one cluster: serves an adapter over the bus, next to its scheduler.
+
+It answers calls by request and reply, wakes jobs that the adapter's watch names, keeps the newest pair it was called
+with (L14), and is the host whose clock checks deadlines (L10). Any number of agents of one cluster share the calls.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import msgspec
+import nats.errors
+import structlog
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+from nats.aio.subscription import Subscription
+
+from adapters import wire
+from adapters.errors import AdapterError, OutcomeUnknownError, RefusedError, UnreachableError
+from adapters.floors import FloorStore, newer
+from adapters.port import Adapter, Watches
+from streams import subjects
+from streams.errors import StreamError
+from streams.messages.calls import Call
+from streams.ports import WakeUps
+
+GROUP = "agents"
+MAX_CALLS = 8
+IN_HAND_MAX = 512
+WATCH_AGAIN_S = 1.0
+log = structlog.get_logger("adapters.remote.agent")
+
+
+class Agent:
+    """Serves until `drain`. At most `max_calls` calls, and as many queries, are with the adapter at one time.
+
+    `floors` is for an adapter whose Find gives no floor of its own, but is kept for any. `now` is the host's clock;
+    the adapter may check the deadline once more, by a clock that is never behind this one.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        adapter: Adapter,
+        cluster: str,
+        *,
+        floors: FloorStore,
+        wakeups: WakeUps | None = None,
+        max_calls: int = MAX_CALLS,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self.cluster = subjects.check_token(cluster, "cluster")
+        self.adapter = adapter
+        self._client = client
+        self._wakeups = wakeups
+        self._floors = floors
+        self._now = now
+        self._calls, self._queries = asyncio.Semaphore(max_calls), asyncio.Semaphore(max_calls)
+        self._in_hand: set[asyncio.Task[None]] = set()
+        self._watching: asyncio.Task[None] | None = None
+        self._subscription: Subscription | None = None
+
+    async def start(self) -> None:
+        """Answer from now on. Raises what the connection raises."""
+        self._subscription = await self._client.subscribe(
+            subjects.agents(self.cluster), queue=GROUP, cb=self._take, pending_msgs_limit=0, pending_bytes_limit=0
+        )
+        for _ in range(2):  # nats-py's PING overtakes a SUB that waits to be written; the second one cannot
+            await self._client.flush()
+        if self._wakeups is not None and isinstance(self.adapter, Watches):
+            self._watching = asyncio.create_task(self._watch(self.adapter, self._wakeups))
+        log.info("agent is live", cluster=self.cluster)
+
+    async def drain(self, bound_s: float) -> None:
+        """Take nothing more, and let what is in hand finish, at most this long; what does not is left unanswered."""
+        if self._watching is not None:
+            self._watching.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._watching
+        if self._subscription is not None:
+            with contextlib.suppress(nats.errors.Error, OSError):
+                await self._subscription.unsubscribe()
+                await self._client.flush()
+        if self._in_hand:
+            log.info("agent is draining", cluster=self.cluster, calls=len(self._in_hand))
+            _, late = await asyncio.wait(self._in_hand, timeout=bound_s)
+            for task in late:
+                task.cancel()
+            await asyncio.gather(*late, return_exceptions=True)
+
+    async def _take(self, message: Msg) -> None:
+        """Give each request a task of its own, so that a slow call keeps no Find waiting."""
+        if len(self._in_hand) >= IN_HAND_MAX:
+            await self._respond(message, wire.failed(UnreachableError("the agent has too many calls in hand")))
+            return
+        task = asyncio.create_task(self._serve(message))
+        self._in_hand.add(task)
+        task.add_done_callback(self._in_hand.discard)
+
+    async def _serve(self, message: Msg) -> None:
+        try:
+            request = self._read(message)
+        except RefusedError as error:
+            await self._respond(message, wire.failed(error))
+            return
+        async with self._calls if wire.is_call(request) else self._queries:
+            reply = await self._answer(request)
+        await self._respond(message, reply)
+
+    def _read(self, message: Msg) -> wire.Request:
+        """The request, which must be what its subject says: permissions are given by subject. Raises RefusedError."""
+        try:
+            request = wire.decode_request(message.data)
+        except msgspec.DecodeError as error:
+            raise RefusedError(f"not a request: {error}") from error
+        if message.subject != subjects.agent(self.cluster, wire.verb_of(request)):
+            raise RefusedError(f"a {wire.verb_of(request)} may not be asked for on {message.subject}")
+        return request
+
+    async def _answer(self, request: wire.Request) -> wire.Reply:
+        try:
+            if wire.is_call(request):
+                self._check(request)
+            return self._with_floor(request, await wire.serve(self.adapter, request))
+        except AdapterError as error:
+            log.info(
+                "refused" if isinstance(error, RefusedError) else "failed", verb=wire.verb_of(request), why=str(error)
+            )
+            return wire.failed(error)
+        except Exception:  # any: what else an adapter raises counts as unknown (adapters.errors)
+            log.exception("adapter failed", verb=wire.verb_of(request))
+            return wire.failed(
+                OutcomeUnknownError("the adapter failed in a way nobody foresaw; the agent's log says how")
+            )
+
+    def _check(self, call: Call) -> None:
+        """Remember the call's pair, and refuse it past its deadline: the last thing before it is handed on."""
+        try:
+            self._floors.note(call.name, call.pair)
+        except (OSError, msgspec.DecodeError) as error:
+            raise UnreachableError(f"the agent cannot keep what it was called with: {type(error).__name__}") from error
+        late_s = (self._now() - call.deadline_at).total_seconds()
+        if late_s > 0:
+            raise RefusedError(f"{late_s:.1f} s past its deadline")
+
+    def _with_floor(self, request: wire.Request, reply: wire.Reply) -> wire.Reply:
+        if not isinstance(reply, wire.FoundReply) or not isinstance(request, wire.FindQuery):
+            return reply
+        try:
+            kept = self._floors.newest(request.name)
+        except (OSError, msgspec.DecodeError) as error:
+            raise UnreachableError(f"the agent cannot read what it was called with: {type(error).__name__}") from error
+        return wire.FoundReply(found=msgspec.structs.replace(reply.found, floor=newer(reply.found.floor, kept)))
+
+    async def _respond(self, message: Msg, reply: wire.Reply) -> None:
+        data = wire.encode(reply)
+        if len(data) > self._client.max_payload:
+            data = wire.encode(
+                wire.failed(UnreachableError(f"the answer of {len(data)} bytes is too large for the bus"))
+            )
+        try:
+            await message.respond(data)
+        except (nats.errors.Error, OSError) as error:
+            log.warning("reply was not sent", why=type(error).__name__)
+
+    async def _watch(self, adapter: Watches, wakeups: WakeUps) -> None:
+        """Turn what changed into wake-ups, for ever: a watch that ends or fails is begun again (R15)."""
+        while True:
+            try:
+                async for name in adapter.watch():
+                    await wakeups.wake(name.tenant, name.job)
+            except (AdapterError, StreamError) as error:
+                log.warning("watch failed", why=str(error))
+            await asyncio.sleep(WATCH_AGAIN_S)
