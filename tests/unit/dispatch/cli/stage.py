@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC
 from pathlib import Path
+from typing import Any
 
 from dispatch.cli.params import ChangeFlags, GlobalFlags
 from dispatch.cli.screen import Screen
@@ -17,7 +18,8 @@ from dispatch.cli.times import Times
 from dispatch.cli.tool import Tool
 from dispatch.cli.views.frame import Frame
 from dispatch.client import AsyncClient
-from dispatch.config import BusAddress, Found, Settings
+from dispatch.config import Found, Settings
+from dispatch.contexts import BusAddress
 from dispatch.replica.commands import handle
 from projections.status import Around
 from tests.driver import Driver
@@ -91,10 +93,10 @@ async def decide(driver: Driver) -> None:
     await asyncio.gather(*(serve(shard) for shard in range(driver.bus.shards)))
 
 
-def frame(driver: Driver, *, width: int | None = None, colour: bool = False, **around: object) -> Frame:
+def frame(driver: Driver, *, width: int | None = None, colour: bool = False, **around: Any) -> Frame:
     """The driver's job as a view gets it, one live replica beside it."""
     screen = Screen(io.StringIO(), io.StringIO(), width=width, colour=colour)
-    known = Around(now=driver.at, attended=True, **around)  # type: ignore[arg-type]  fields of Around
+    known = Around(now=driver.at, attended=True, **around)
     return Frame(driver.record, known, screen, Times(driver.at, UTC), ("sv-a",))
 
 

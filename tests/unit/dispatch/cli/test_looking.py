@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from typing import Any
 
 import pytest
 
@@ -130,9 +131,9 @@ async def test_a_submission_can_be_looked_at_alone() -> None:
 # history
 
 
-async def told(driver: Driver, **given: object) -> list[str]:
+async def told(driver: Driver, **given: Any) -> list[str]:
     stage = Stage(driver)
-    options = history.HistoryOptions(job="llama", **given)  # type: ignore[arg-type]
+    options = history.HistoryOptions(job="llama", **given)
     await history._history(stage, options, history._kinds(options.only))
     return stage.said.splitlines()
 
@@ -241,9 +242,9 @@ async def test_a_cancelled_job_ends_every_wait_with_21() -> None:
 # list
 
 
-async def listed(driver: Driver, *, width: int | None = None, **given: object) -> list[str]:
+async def listed(driver: Driver, *, width: int | None = None, **given: Any) -> list[str]:
     stage = Stage(driver, width=width)
-    await listing._listing(stage, listing.ListOptions(**given))  # type: ignore[arg-type]
+    await listing._listing(stage, listing.ListOptions(**given))
     return stage.said.splitlines()
 
 
@@ -292,7 +293,7 @@ async def test_the_list_fits_and_only_the_wait_is_cut(width: int) -> None:
         ({"foreign": True}, []),
     ],
 )
-async def test_jobs_can_be_chosen_and_ordered(given: dict[str, object], names: list[str]) -> None:
+async def test_jobs_can_be_chosen_and_ordered(given: dict[str, Any], names: list[str]) -> None:
     lines = await listed(await fleet_of_three(), **given)
     found = [line.removeprefix("!").split()[0] for line in lines[2:] if "more:" not in line]
     assert found == names
@@ -303,7 +304,7 @@ async def test_a_list_that_was_cut_says_how_many_more_there_are() -> None:
 
 
 @pytest.mark.parametrize("given", [{"state": "foo"}, {"labels": ("x",)}])
-async def test_a_wrong_choice_is_bad_usage(given: dict[str, object]) -> None:
+async def test_a_wrong_choice_is_bad_usage(given: dict[str, Any]) -> None:
     with pytest.raises(CliError) as caught:
         await listed(await succeeded(), **given)
     assert caught.value.exit_code is Exit.USAGE

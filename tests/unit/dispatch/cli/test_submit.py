@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+from typing import Any
 
 import pytest
 
@@ -23,8 +24,8 @@ LOCAL = str(EXAMPLES / "local.yaml")
 HERE = ("cluster=sim", "recovery.crash.do=resubmit", "run.command=[sh, -c, sleep 60]")
 
 
-def options(**given: object) -> submit.SubmitOptions:
-    return submit.SubmitOptions(**{"file": LOCAL, "name": "llama", "settings": HERE, **given})  # type: ignore[arg-type]
+def options(**given: Any) -> submit.SubmitOptions:
+    return submit.SubmitOptions(**{"file": LOCAL, "name": "llama", "settings": HERE, **given})
 
 
 async def test_an_accepted_submit_says_what_to_type_next() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -244,7 +245,7 @@ async def test_no_live_supervisor_is_said_beside_the_time() -> None:
 # why
 
 
-def asked(driver: Driver, width: int | None = 100, *, everything: bool = False, **around: object) -> list[str]:
+def asked(driver: Driver, width: int | None = 100, *, everything: bool = False, **around: Any) -> list[str]:
     seen = frame(driver, width=width, **around)
     return why_lines(seen, answer(seen), everything=everything)
 

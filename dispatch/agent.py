@@ -1,0 +1,74 @@
+"""`dispatch agent`: serve one cluster over the bus, next to its scheduler, until told to stop.
+
+The agent appends nothing. Its host's clock checks deadlines (L10), and it keeps on disk the newest pair that it was
+called with for each job (L14), so it wants a directory that outlives it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from adapters.clock import HostClock, read_boot_id
+from adapters.floors import FloorStore
+from adapters.local.adapter import LocalAdapter
+from adapters.port import Adapter
+from adapters.remote.agent import MAX_CALLS, Agent
+from adapters.remote.gone import GoneAdapter
+from streams.jetstream.connect import connect
+from streams.jetstream.settings import BusSettings
+
+DRAIN_S = 20.0
+
+
+class AgentOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """`directory`: what the agent keeps, and for a local cluster everything of it.
+
+    `attested_by` and `reason` are set for a cluster that no longer exists: then nothing else is served.
+    """
+
+    cluster: str
+    directory: Path
+    slots: int | None = None
+    max_calls: int = MAX_CALLS
+    drain_s: float = DRAIN_S
+    attested_by: str | None = None
+    reason: str = ""
+
+
+async def serve(settings: BusSettings, options: AgentOptions, say: Callable[[str], None], stop: asyncio.Event) -> None:
+    """Serve until `stop` is set, then finish what is in hand within the bound.
+
+    Raises what connecting to the bus raises, and ValueError when the directory belongs to another cluster.
+    """
+    options.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+    bus = await connect(settings)
+    try:
+        adapter = _adapter(options)
+        floors = FloorStore(options.directory / "floors")
+        agent = Agent(
+            bus.wire.client,
+            adapter,
+            options.cluster,
+            floors=floors,
+            wakeups=bus.wakeups,
+            max_calls=options.max_calls,
+        )
+        able = await adapter.capabilities()
+        await agent.start()
+        say(f"agent {options.cluster} live on {socket.gethostname()}: {able.kind}, CallBound {able.call_bound_s:g}s")
+        await stop.wait()
+        await agent.drain(options.drain_s)
+    finally:
+        await bus.close()
+
+
+def _adapter(options: AgentOptions) -> Adapter:
+    if options.attested_by is None:
+        return LocalAdapter(options.directory, cluster=options.cluster, slots=options.slots, base_dir=Path.cwd())
+    clock = HostClock(options.directory / "clock", boot=read_boot_id())
+    return GoneAdapter(options.cluster, attested_by=options.attested_by, reason=options.reason, now=clock.now)
