@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -19,6 +20,7 @@ from dispatch.act import Hands
 from dispatch.replica import commands
 from dispatch.replica.passes import Passes, Records
 from dispatch.replica.telling import Teller
+from dispatch.supervisor import Result
 from projections.record import Record
 from streams import codec, subjects
 from streams.jetstream.connect import connect
@@ -79,7 +81,24 @@ class Lone:
         self._calls: list[Coroutine[Any, Any, None]] = []
 
     async def run(self, scenario: Scenario) -> int:
-        """The number of points passed, if nothing killed it."""
+        """The whole scenario; the number of points passed, if nothing hit it."""
+        async with self._hands() as (hands, passes, buckets):
+            await self._drive(hands, passes, buckets, scenario)
+        return self.points.passed
+
+    async def carry_on(self, scenario: Scenario) -> Record:
+        """What whoever comes next does: the commands are delivered again, and passes go on until it is settled."""
+        async with self._hands() as (hands, passes, buckets):
+            await commands.handle(hands, buckets, Handed(scenario.submit))
+            if scenario.order is not None:
+                await commands.handle(hands, buckets, Handed(scenario.order))
+            while True:
+                record = await self._look(passes, scenario)
+                if record.settled:
+                    return record
+
+    @contextlib.asynccontextmanager
+    async def _hands(self) -> AsyncIterator[tuple[Hands, Passes, Any]]:
         bus = await connect(BusSettings(urls=(self.place.url,)))
         points = self.points
         adapter = cast(Adapter, Counted(QuickAdapter(self.place.state_dir), "adapter", points))
@@ -98,31 +117,36 @@ class Lone:
             publish=lambda record: teller.receipts(record),
         )
         teller = Teller(buckets, hands, lambda cluster: None)
-        passes = Passes(hands, wakeups, Records(10), teller.tell)
-        await self._drive(hands, passes, buckets, scenario)
-        await bus.close()
-        return points.passed
+        try:
+            yield hands, Passes(hands, wakeups, Records(10), teller.tell), buckets
+        finally:
+            for call in self._calls:
+                call.close()
+            await bus.close()
 
     async def _drive(self, hands: Hands, passes: Passes, buckets: Any, scenario: Scenario) -> None:  # noqa: ANN401 - counted
-        tenant, job = scenario.submit.tenant, scenario.submit.job
-        record = Record(tenant=tenant, job=job)
-        self.points.armed = scenario.armed(record)
+        self.points.armed = scenario.armed(Record(tenant=scenario.submit.tenant, job=scenario.submit.job))
         await commands.handle(hands, buckets, Handed(scenario.submit))
         order = scenario.order
         for _ in range(LOOKS_MAX):
-            done = await passes.look(tenant, job)
-            record = done.record
+            record = await self._look(passes, scenario)
             self.points.armed = self.points.armed or scenario.armed(record)
-            while self._calls:
-                await self._calls.pop(0)
             if order is not None and scenario.when(record):
                 self.points.armed = True
                 await commands.handle(hands, buckets, Handed(order))
                 order = None
             if record.settled:
                 return
+        raise AssertionError(f"{scenario.submit.job} did not settle by itself")
+
+    async def _look(self, passes: Passes, scenario: Scenario) -> Record:
+        """One pass, and then the calls that it sent, one after another."""
+        done = await passes.look(scenario.submit.tenant, scenario.submit.job)
+        while self._calls:
+            await self._calls.pop(0)
+        if done.result in (Result.QUIET, Result.UNREACHABLE):
             await asyncio.sleep(PAUSE_S)  # waits: a process of the job to change by itself
-        raise AssertionError(f"{job} did not settle by itself")
+        return done.record
 
 
 @dataclass(frozen=True)

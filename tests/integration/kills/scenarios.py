@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 
@@ -38,14 +39,14 @@ def launch(written: Path, job: str) -> Scenario:
 
 
 def recovery(written: Path, job: str) -> Scenario:
-    """From the moment a crash is seen to the end of the run that the plan allows."""
+    """From the last look before the crash is seen to the end of the run that the plan allows."""
 
-    def crashed(record: Record) -> bool:
+    def crashing(record: Record) -> bool:
         held = record.canonical()
-        return held is not None and held.phase is Phase.ENDED
+        return held is not None and held.phase in (Phase.RUNNING, Phase.ENDING, Phase.ENDED)
 
     body = f'sleep 0.1; test "$DISPATCH_EPOCH" -gt {FIRST}'
-    return Scenario(submit=_submit(written, job, body, ONCE_MORE), armed=crashed)
+    return Scenario(submit=_submit(written, job, body, ONCE_MORE), armed=crashing)
 
 
 def cancel(written: Path, job: str) -> Scenario:
@@ -61,4 +62,9 @@ def cancel(written: Path, job: str) -> Scenario:
 
 
 def in_child(place: Place, make: Callable[[str], Scenario], job: str, fault: Fault) -> None:
-    child(place, make(job), fault)
+    """What the forked process runs; a fault of its own is left beside what it tells."""
+    try:
+        child(place, make(job), fault)
+    except BaseException:
+        fault.told.with_suffix(".fault").write_text(traceback.format_exc())
+        raise

@@ -21,10 +21,11 @@ from tests.integration.kills.stand import stand
 
 async def _everywhere(directory: Path, make: Callable[[Path, str], Scenario], allowed: list[list[int]]) -> None:
     async with stand(directory) as here:
-        told = await here.enumerate(make.__name__, partial(make, here.marks), signal.SIGKILL)
+        scenario = partial(make, here.marks)
+        told = await here.enumerate(make.__name__, scenario, signal.SIGKILL)
         hit = {text for text in told.values() if text.startswith("hit")}
         assert {name.split()[1] for name in hit} == {"before", "in", "after"}
-        await asyncio.gather(*(here.judge(job, allowed) for job in told))
+        await asyncio.gather(*(here.judge(scenario(job), allowed) for job in told))
 
 
 @pytest.mark.timeout(900)
