@@ -9,7 +9,14 @@ from typing import TypeGuard
 
 import msgspec
 
-from adapters.errors import AdapterError, OutcomeUnknownError, PodsRemainError, RefusedError, UnreachableError
+from adapters.errors import (
+    AdapterError,
+    DeadlinePassedError,
+    OutcomeUnknownError,
+    PodsRemainError,
+    RefusedError,
+    UnreachableError,
+)
 from adapters.port import Adapter, Holds, Inspects, ProvesCessation, ReadsOutput, Requeues
 from streams.messages.calls import (
     Call,
@@ -124,11 +131,12 @@ Reply = Done | Failed | FoundReply | CapabilitiesReply | CessationReply | Inspec
 
 FAILURES: dict[str, type[AdapterError]] = {
     "refused": RefusedError,
+    "late": DeadlinePassedError,
     "unreachable": UnreachableError,
     "pods-remain": PodsRemainError,
     "unknown": OutcomeUnknownError,
 }
-_KINDS = {kind: name for name, kind in FAILURES.items()}
+_KINDS = {AdapterError: "unknown"} | {kind: name for name, kind in FAILURES.items()}
 
 _encoder = msgspec.json.Encoder()
 _requests = msgspec.json.Decoder(Request)
@@ -165,8 +173,9 @@ def verb_of(request: Request) -> str:
 
 
 def failed(error: AdapterError) -> Failed:
-    """The reply that carries this error; a class of error we do not know is `unknown`."""
-    return Failed(kind=_KINDS.get(type(error), "unknown"), sentence=str(error))
+    """The reply that carries this error's class, or the nearest one above it that is known."""
+    kind = next(_KINDS[above] for above in type(error).mro() if above in _KINDS or above is AdapterError)
+    return Failed(kind=kind, sentence=str(error))
 
 
 def error_of(reply: Failed) -> AdapterError:

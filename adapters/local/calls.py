@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import msgspec
 
-from adapters.errors import OutcomeUnknownError, PodsRemainError, RefusedError, UnreachableError
+from adapters.errors import DeadlinePassedError, OutcomeUnknownError, PodsRemainError, RefusedError, UnreachableError
 from adapters.local import output
 from adapters.local.host import UNREADABLE, LocalHost, next_run
 from adapters.local.objects import LocalObject, ObjectRecord, object_id
@@ -85,7 +85,7 @@ def _call(host: LocalHost, call: Call) -> Reply:
         raise UnreachableError(f"the directory cannot be used: {type(error).__name__}; nothing was done") from error
     late = (host.clock.now() - call.deadline_at).total_seconds()
     if late > 0:
-        raise RefusedError(f"{late:.1f} s past its deadline")
+        raise DeadlinePassedError(f"{late:.1f} s past its deadline")
     try:
         return _act(host, call)
     except UNREADABLE as error:

@@ -19,7 +19,7 @@ from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
 
 from adapters import wire
-from adapters.errors import AdapterError, OutcomeUnknownError, RefusedError, UnreachableError
+from adapters.errors import AdapterError, DeadlinePassedError, OutcomeUnknownError, RefusedError, UnreachableError
 from adapters.floors import FloorStore, newer
 from adapters.port import Adapter, Watches
 from streams import subjects
@@ -144,7 +144,7 @@ class Agent:
             raise UnreachableError(f"the agent cannot keep what it was called with: {type(error).__name__}") from error
         late_s = (self._now() - call.deadline_at).total_seconds()
         if late_s > 0:
-            raise RefusedError(f"{late_s:.1f} s past its deadline")
+            raise DeadlinePassedError(f"{late_s:.1f} s past its deadline")
 
     def _with_floor(self, request: wire.Request, reply: wire.Reply) -> wire.Reply:
         if not isinstance(reply, wire.FoundReply) or not isinstance(request, wire.FindQuery):

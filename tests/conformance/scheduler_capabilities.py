@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from adapters.errors import RefusedError, UnreachableError
+from adapters.errors import DeadlinePassedError, RefusedError, UnreachableError
 from adapters.port import Inspects, ReadsOutput, Watches
 from streams.messages.values import CessationAnswer, HoldSeen, ObjectRef, Phase
 from tests.conformance.scheduler_world import (
@@ -66,10 +66,10 @@ class HoldSuite(Suite):
 
     async def test_a_hold_or_release_past_its_deadline_is_refused(self, world: World, job: Job) -> None:
         ref = await job.start()
-        with pytest.raises(RefusedError):
+        with pytest.raises(DeadlinePassedError):
             await job.hold(ref, within_s=PAST_S)
-        with pytest.raises(RefusedError):
-            await job.release(ref, within_s=PAST_S)
+        with pytest.raises(DeadlinePassedError):
+            await job.release(ref, (await world.adapter.capabilities()).first_run, within_s=PAST_S)
         await world.pass_time(world.calm_s)
         assert await job.executions() == []
 
@@ -115,7 +115,7 @@ class RequeueSuite(Suite):
 
     async def test_a_requeue_past_its_deadline_is_refused_and_the_run_goes_on(self, world: World, job: Job) -> None:
         ref = await running(job)
-        with pytest.raises(RefusedError):
+        with pytest.raises(DeadlinePassedError):
             await job.requeue(ref, (await world.adapter.capabilities()).first_run, within_s=PAST_S)
         await world.pass_time(world.calm_s)
         assert (await job.see(ref)).phase is Phase.RUNNING

@@ -14,7 +14,7 @@ from datetime import timedelta
 
 import pytest
 
-from adapters.errors import OutcomeUnknownError, RefusedError, UnreachableError
+from adapters.errors import DeadlinePassedError, OutcomeUnknownError, RefusedError, UnreachableError
 from adapters.port import Holds, Inspects, ProvesCessation, ReadsOutput, Requeues, Watches
 from streams.messages.values import CauseKind, ObjectRef, Phase
 from tests.conformance.scheduler_capabilities import (
@@ -131,13 +131,13 @@ class RequiredSuite(Suite):
         await job.stop(ref)
 
     async def test_a_start_past_its_deadline_is_refused_and_makes_nothing(self, world: World, job: Job) -> None:
-        with pytest.raises(RefusedError):
+        with pytest.raises(DeadlinePassedError):
             await world.adapter.start(await job.start_call(within_s=PAST_S))
         assert (await job.find()).sightings == ()
 
     async def test_an_open_past_its_deadline_is_refused_and_the_gate_stays_shut(self, world: World, job: Job) -> None:
         ref = await job.start()
-        with pytest.raises(RefusedError):
+        with pytest.raises(DeadlinePassedError):
             await world.adapter.open(await job.open_call(ref, within_s=PAST_S))
         await world.pass_time(world.calm_s)
         assert (await job.see(ref)).phase is Phase.GATED
@@ -145,9 +145,9 @@ class RequiredSuite(Suite):
 
     async def test_a_stop_past_its_deadline_is_refused_and_the_job_runs_on(self, world: World, job: Job) -> None:
         ref = await running(job)
-        with pytest.raises(RefusedError):
+        with pytest.raises(DeadlinePassedError):
             await job.stop(ref, within_s=PAST_S)
-        with pytest.raises(RefusedError):
+        with pytest.raises(DeadlinePassedError):
             await job.stop_job(within_s=PAST_S)
         await world.pass_time(world.calm_s)
         assert (await job.see(ref)).phase is Phase.RUNNING

@@ -15,7 +15,7 @@ import msgspec
 import pytest
 
 from adapters import wire
-from adapters.errors import RefusedError, UnreachableError
+from adapters.errors import DeadlinePassedError, UnreachableError
 from adapters.local import daemon
 from adapters.local.adapter import LocalAdapter
 from adapters.local.inbox import Inbox
@@ -61,7 +61,7 @@ async def test_a_call_that_is_taken_up_after_its_deadline_is_refused(world: Loca
 
     reply = wire.decode_reply(await eventually(world, replied, "the host replies"))
     assert isinstance(reply, wire.Failed)
-    assert reply.kind == "refused"
+    assert reply.kind == "late"
     assert "past its deadline" in reply.sentence
     assert (await job.see(ref)).phase is Phase.GATED
 
@@ -199,7 +199,7 @@ async def test_the_hosts_clock_runs_on_when_the_wall_clock_is_set_back(
     assert second < third < first + timedelta(minutes=5)
     ref = await job.start()
     call = await job.open_call(ref, within_s=-1.0)
-    with pytest.raises(RefusedError, match="past its deadline"):
+    with pytest.raises(DeadlinePassedError):
         await world.adapter.open(call)
     await job.open(ref)
     await job.reaches(ref, Phase.RUNNING)
