@@ -18,7 +18,7 @@ from streams.messages.events import (
     RequeueAuthorized,
     SubmissionAuthorized,
 )
-from streams.messages.values import Cause, ObjectRef, Verb
+from streams.messages.values import Cause, ObjectRef, Phase, Verb
 
 LAW = "L6"
 
@@ -33,7 +33,7 @@ def check(facts: Facts, stored: Stored) -> Iterator[str]:
             if verb in BEGINS:
                 yield from _ended(facts, ref, run)
         case RequeueAuthorized(object=ref, run=run, cause=cause):
-            yield from _run(facts, ref, run, "requeue")
+            yield from _run(facts, ref, run + _at_gate(facts, ref), "requeue")
             yield from _cause(facts.objects.get(ref), cause)
         case SubmissionAuthorized(submission=number, cause=cause):
             yield from _cause(_canonical(facts, number - 1), cause)
@@ -47,6 +47,12 @@ def _run(facts: Facts, ref: ObjectRef | None, run: int, what: str) -> Iterator[s
     held = facts.objects.get(ref) if ref is not None else None
     if held is not None and run < held.run:
         yield f"{what} of {held.name} run {run}, but run {held.run} of it has been seen"
+
+
+def _at_gate(facts: Facts, ref: ObjectRef) -> int:
+    """At its gate an object shows the number of its next run: what ended, and may be answered, is the one before."""
+    held = facts.objects.get(ref)
+    return int(held is not None and held.phase is Phase.GATED)
 
 
 def _ended(facts: Facts, ref: ObjectRef | None, run: int) -> Iterator[str]:

@@ -240,7 +240,9 @@ def _see(facts: Facts, seen: Sighting, look: Look) -> None:
         held.submission, held.attempt = attempt.submission, attempt.attempt
     held.first_number = held.first_number or look.number
     run = held.of_run(seen.run)
-    if held.look is not None and (look.as_of < held.look.as_of or seen.run < held.run):
+    # The run that an object shows at its gate is its next one: unsuspended by hand, it shows the one it has.
+    stale = seen.run < held.run and held.phase is not Phase.GATED
+    if held.look is not None and (look.as_of < held.look.as_of or stale):
         _see_stale(held, run, seen, look)
         return
     if seen.phase is Phase.RUNNING and not held.foreign:

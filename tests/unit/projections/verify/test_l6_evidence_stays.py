@@ -48,6 +48,14 @@ def test_a_requeue_that_names_a_run_which_a_newer_one_has_followed_is_found() ->
     assert only(story, "L6") == "requeue of 88213 run 0, but run 1 of it has been seen"
 
 
+def test_answering_the_run_after_which_an_object_came_back_to_its_gate_is_lawful() -> None:
+    story, ref = launched()
+    story.opened(ref).later(60).running(ref).later(60).seen((ref, Phase.GATED, 1)).ceased(ref)
+    assert laws(story.requeue_authorized(ref, 0).opened(ref, 1)) == ()
+    story.later(60).seen((ref, Phase.QUEUED, 1)).requeue_authorized(ref, 0, rule="preempted", cause=None)
+    assert "L6" in laws(story)
+
+
 def test_a_cause_that_only_an_older_look_had_is_found() -> None:
     story, ref = launched()
     story.opened(ref).later(60).running(ref).later(60).ended(ref, cause=PREEMPTED, nodes=NODES)
