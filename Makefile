@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.installed
 PACKAGES := streams projections adapters dispatch
-TIERS  := $(addprefix test-,unit properties conformance nats local kills promises acceptance)
+TIERS  := $(addprefix test-,unit properties simulator conformance nats local kills promises acceptance)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
@@ -46,6 +46,7 @@ demo: $(READY) ## Watch a real two-rank job survive a killed supervisor, a crash
 
 test-unit: ## Tier: one part, one promise
 test-properties: ## Tier: laws of the fold and the codec, on whatever hypothesis finds
+test-simulator: ## Tier: the real supervisor in a seeded world, crashed at any await, laws checked from outside
 test-conformance: ## Tier: every implementation of a port passes its one suite, doubles and real ones
 test-nats: ## Tier: the bus on real nats-servers, with real crashes, pauses and restores
 test-local: ## Tier: the local adapter on real processes
