@@ -15,6 +15,8 @@ from streams import subjects
 from streams.messages.commands import CancelJob, Dispose, IfUnknown, SubmitJob
 from streams.messages.events import (
     CallCommitted,
+    JobSettled,
+    ObjectsSeen,
 )
 from streams.messages.plan import Backoff, PlanAction, PlanRule, RecoveryPlan
 from streams.messages.spec import JobSpec, Run
