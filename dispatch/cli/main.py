@@ -6,6 +6,7 @@ Importing this module must stay cheap: `dispatch --help` answers within a few ti
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Sequence
 
@@ -100,6 +101,12 @@ def _interrupted() -> int:
     return 130
 
 
+def _terminated(_number: int, _frame: object) -> None:
+    """SIGTERM ends this tool and nothing else; what serves (`up`, `supervise`, `agent`) drains instead."""
+    sys.stderr.write("terminated; no job was touched\n")
+    sys.exit(143)
+
+
 def main() -> None:
     """The program's entry point."""
     if "_DISPATCH_COMPLETE" in os.environ:
@@ -111,6 +118,7 @@ def main() -> None:
     except ForeignPackageError as error:
         sys.stderr.write(f"error: {error}\n  code  foreign-package (exit 1)\n")
         sys.exit(1)
+    signal.signal(signal.SIGTERM, _terminated)
     sys.exit(run(sys.argv[1:]))
 
 

@@ -42,7 +42,7 @@ def headline(frame: Frame, told: Status) -> list[str]:
     state = paint(name, *PAINT_OF_STATE.get(told.state.value, ("red",) if told.needs_person else ("yellow",)))
     parts = [told.job, state]
     if told.state in SETTLED:
-        parts.append(_ran(frame))
+        parts.append(_ran(frame, told))
     else:
         since = since_of(frame.record)
         verb = "waits " if told.state in WAITING_STATES else ""
@@ -59,16 +59,17 @@ def headline(frame: Frame, told: Status) -> list[str]:
     return [first, *wrap_items("", [*([] if fits else [frame.place()]), *frame.as_of()], frame.width)]
 
 
-def _ran(frame: Frame) -> str:
-    """`settled #58 · ran 19h42m in 3 executions · 1,260 GPU-hours`."""
-    record = frame.record
-    runs = [run for held in record.objects.values() for run in held.runs if run.started_at and run.ended_at]
-    seconds = sum((run.ended_at - run.started_at).total_seconds() for run in runs if run.started_at and run.ended_at)
-    parts = [f"settled #{record.settled_number}" if record.settled else "not settled"]
-    if runs:
-        parts.append(f"ran {elapsed(seconds)} in {len(runs)} execution{'s' if len(runs) > 1 else ''}")
-    spec = record.spec
-    if spec is not None and spec.resources.gpus_per_node and runs:
+def _ran(frame: Frame, told: Status) -> str:
+    """`settled #58 · ran 19h42m in 3 executions · 1,260 GPU-hours`; the time of runs too short to be seen is not known."""
+    seconds = sum(
+        (run.ended_at - run.started_at).total_seconds() for run in told.executions if run.started_at and run.ended_at
+    )
+    count = len(told.executions)
+    parts = [f"settled #{frame.record.settled_number}"]
+    if count:
+        parts.append(f"ran {elapsed(seconds)} in {count} execution{'s' if count > 1 else ''}")
+    spec = frame.record.spec
+    if spec is not None and spec.resources.gpus_per_node and count:
         parts.append(f"{seconds / 3600 * spec.nodes * spec.resources.gpus_per_node:,.0f} GPU-hours")
     return " · ".join(parts)
 
