@@ -69,13 +69,18 @@ def _run_after(run: RunRecord, seen: Sighting, look: Look) -> RunRecord:
         cause = _end_cause(run.cause, seen.cause)
         ended_as_of = run.ended_as_of or look.as_of
         run = replace(run, ended=True, cause=cause, ended_as_of=ended_as_of, ended_at=run.ended_at or look.at)
+    elif seen.phase is Phase.GATED and run.started_as_of is not None and not run.ended:
+        # Back at its gate under the same number: that execution is over, its processes are still to be proven gone.
+        cause = replace(run.cause or Cause(kind=CauseKind.UNKNOWN), final=True)
+        run = replace(run, ended=True, cause=cause, ended_as_of=look.as_of, ended_at=look.at)
     return run
 
 
 def _takes_back(run: RunRecord, seen: Sighting) -> bool:
     """Whether a look newer than the word on the run's processes shows more of it than that word covered."""
     if seen.phase is Phase.ENDED:
-        return not run.ended and run.started_as_of is None
+        elsewhere = not set(seen.nodes) <= set(run.nodes)
+        return elsewhere or (not run.ended and run.started_as_of is None)
     return seen.phase is not Phase.GATED
 
 
