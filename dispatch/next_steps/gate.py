@@ -9,7 +9,7 @@ from dispatch.situation import Situation, Step
 from projections.record import ObjectRecord
 from projections.sightings import waiting_nodes
 from streams.messages.reasons import Reason
-from streams.messages.values import Phase, Verb
+from streams.messages.values import Disposition, Phase, Verb
 
 
 class Condition(NamedTuple):
@@ -38,12 +38,12 @@ def next_run(situation: Situation, held: ObjectRecord) -> int:
     seen = situation.shown[held.ref]
     if situation.capabilities.first_run == 0:
         return seen.run
-    return max([seen.run, *(r.run + 1 for r in held.runs if r.authorized)])
+    return max([seen.run, *(r.run + 1 for r in held.runs if r.authorized or r.ended)])
 
 
 def _may_open(situation: Situation, held: ObjectRecord) -> bool:
     """No Open on its way, and an earlier one without effect is not repeated at once."""
-    if situation.capabilities.read_only or held.retired or held.ignored:
+    if situation.capabilities.read_only or held.retired or held.disposition in (Disposition.IGNORE, Disposition.STOP):
         return False
     earlier = calls.last(situation, held.ref, Verb.OPEN, Verb.ADMIT)
     if earlier is None or _began_earlier(situation, held, earlier.run):
@@ -137,7 +137,11 @@ def _runs_again(situation: Situation, other: ObjectRecord) -> bool:
     """Shown ended, and until it is stopped and its controllers have seen that, it can run again by itself."""
     seen = situation.shown.get(other.ref)
     return (
-        situation.capabilities.ended_runs_again and seen is not None and not seen.end_final and situation.ended(other)
+        situation.capabilities.ended_runs_again
+        and seen is not None
+        and not seen.end_final
+        and situation.ended(other)
+        and not other.disposed_gone
     )
 
 
