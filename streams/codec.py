@@ -6,6 +6,7 @@ Reading an event never raises: what cannot be read becomes `Quarantined`, what a
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import re
 from datetime import datetime
@@ -33,6 +34,7 @@ from streams.messages.receipts import Receipt
 from streams.messages.spec import SPEC_BYTES_MAX, JobSpec
 
 COMMAND_BYTES_MAX = SPEC_BYTES_MAX + 128 * 1024
+SUBJECTS_KEPT = 4096
 EVENT_TYPES = frozenset(event.__name__ for event in get_args(Event))
 
 _SEQUENCE_ID = re.compile(r"seq-[0-9]+\Z")
@@ -67,6 +69,10 @@ _command_outlines = msgspec.json.Decoder(_CommandOutline)
 def encode_event(envelope: Envelope) -> bytes:
     """The bytes of one event. Raises CodecError if they would not be read back as the same envelope."""
     data = _encoder.encode(envelope)
+    try:
+        subjects.job(envelope.tenant, envelope.job)
+    except ValueError as error:
+        raise CodecError(f"an event of {envelope.tenant}.{envelope.job} was not written: {error}") from error
     read = _read_event(envelope.tenant, envelope.job, data)
     if read != envelope:
         why = read.why if isinstance(read, Quarantined) else "it would not be read back as it is"
@@ -76,14 +82,19 @@ def encode_event(envelope: Envelope) -> bytes:
 
 def decode_event(subject: str, data: bytes, *, revision: int, stored_at: datetime) -> Entry:
     """One stored message of a job's subject. Never raises for what the bytes or the subject hold."""
+    tenant, job, fault = _job_of(subject)
+    content = Quarantined(why=fault) if fault else _read_event(tenant, job, data)
+    return Entry(tenant=tenant, job=job, revision=revision, stored_at=stored_at, content=content)
+
+
+@functools.lru_cache(maxsize=SUBJECTS_KEPT)
+def _job_of(subject: str) -> tuple[str, str, str]:
+    """Tenant and job of an event's subject, and what is wrong with it or ""; kept, since events share subjects."""
     try:
-        tenant, job = subjects.parse_job(subject)
+        return (*subjects.parse_job(subject), "")
     except ValueError as error:
         *_, tenant, job = ("", "", *subject.split("."))
-        content: Envelope | Quarantined | UnknownEvent = Quarantined(why=str(error))
-    else:
-        content = _read_event(tenant, job, data)
-    return Entry(tenant=tenant, job=job, revision=revision, stored_at=stored_at, content=content)
+        return tenant, job, str(error)
 
 
 def encode_command(command: Command) -> bytes:
@@ -186,14 +197,11 @@ def _event_fault(tenant: str, job: str, envelope: Envelope) -> str:
         return f"there is no envelope version {envelope.v}"
     if (envelope.tenant, envelope.job) != (tenant, job):
         return _differs(envelope.tenant, envelope.job)
-    if not (job == subjects.CONTROLS or subjects.is_token(job)):
-        return f"{job[:80]!r} is no job's name"
     if isinstance(envelope.event, ControlsSet) != (job == subjects.CONTROLS):
         return f"{type(envelope.event).__name__} does not belong on the subject of {job}"
-    if isinstance(envelope.event, Decision) and envelope.reason is None:
-        return f"{type(envelope.event).__name__} is a decision without a reason"
-    if not isinstance(envelope.event, Decision) and envelope.reason is not None:
-        return f"{type(envelope.event).__name__} is evidence and has a reason"
+    if isinstance(envelope.event, Decision) != (envelope.reason is not None):
+        wrong = "evidence and has a reason" if envelope.reason is not None else "a decision without a reason"
+        return f"{type(envelope.event).__name__} is {wrong}"
     return "" if envelope.expected >= 0 else f"{envelope.expected} is no revision"
 
 

@@ -28,6 +28,7 @@ EVERY_SET_TIMER = "dispatch.timer.set.*.*"
 EVERY_DUE_TIMER = "dispatch.timer.due.*.*"
 
 _TOKEN = re.compile(TOKEN_PATTERN)
+_ANY_JOB = re.compile(r"dispatch\.job\.([^\s.*>]+\.[^\s.*>]+)\Z")
 _KEY = re.compile(r"[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63}){0,3}\Z")
 
 
@@ -152,9 +153,18 @@ def retired(generation: int) -> str:
     return f"dispatch.retired.{generation}"
 
 
-def loading(generation: int, tenant: str = "*", name: str = "*") -> str:
-    """Where an event of an export is published that a new generation stores under its own subject."""
-    return f"dispatch.load.{generation}.{tenant}.{name}"
+def loading(generation: int) -> str:
+    """The filter over where an export is published, for a new generation to store it under its own subjects."""
+    return f"dispatch.load.{generation}.*.*"
+
+
+def loading_of(subject: str, generation: int) -> str | None:
+    """Where an export's message of `subject` is published; None if no job can have such a subject.
+
+    Names are not judged: what a history held is restored, and then quarantined as it was.
+    """
+    found = _ANY_JOB.match(subject)
+    return f"dispatch.load.{generation}.{found.group(1)}" if found else None
 
 
 def loaded() -> str:

@@ -13,8 +13,6 @@ import random
 import re
 import time
 
-import nats.errors
-
 from streams import codec, subjects
 from streams.errors import (
     BusUnreachableError,
@@ -99,10 +97,6 @@ class Append:
                 if self._may_be_stored:
                     raise self._undecided() from None
                 raise
-            except nats.errors.MaxPayloadError as error:
-                raise StreamFullError(
-                    f"{self._subject}: {len(self._data)} bytes are above the server's limit"
-                ) from error
             await asyncio.sleep(random.uniform(pause_s / 2, pause_s))
             pause_s = min(_PAUSE_MAX_S, pause_s * 2)
         if self._sent:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from streams import subjects
-from streams.errors import BusUnreachableError, NotPermittedError, SettingsError, StreamError
+from streams.errors import NotPermittedError, SettingsError, StreamError
 from streams.jetstream.buckets import JetStreamBuckets
 from streams.jetstream.history import JetStreamHistory
 from streams.jetstream.layout import IMPORTED_API, Layout, generation_of, history_stream, layout_of
@@ -51,10 +51,7 @@ async def connect(settings: BusSettings) -> JetStreamBus:
         await wire.patiently(lambda: _find_api(wire), within_s=settings.read_within_s)
         generation = await wire.patiently(lambda: current_generation(wire), within_s=settings.read_within_s)
         layout = await wire.patiently(lambda: _layout(wire, generation), within_s=settings.read_within_s)
-    except ApiError as error:
-        await wire.close()
-        raise BusUnreachableError(f"JetStream does not serve: {error}") from error
-    except (StreamError, OSError):
+    except StreamError:
         await wire.close()
         raise
     return JetStreamBus(wire, layout, generation)

@@ -19,7 +19,7 @@ from nats.aio.msg import Msg
 from streams.errors import BusUnreachableError, NotPermittedError, RegressionError, StreamError, WrongStreamError
 from streams.jetstream.layout import NANOSECONDS
 from streams.jetstream.read import pages
-from streams.jetstream.wire import ApiError, NoAnswerError, Wire, status_of, unsubscribe
+from streams.jetstream.wire import ApiError, NoAnswerError, Wire, status_of
 from streams.ports import Caught, Stored
 
 HEARTBEAT_S = 1.0
@@ -110,14 +110,10 @@ class Follower:
         """Messages of one consumer, until in doubt."""
         arrived: asyncio.Queue[Msg] = asyncio.Queue(BUFFER_MESSAGES)
         inbox = self._wire.client.new_inbox()
-        subscription = await self._wire.client.subscribe(
-            inbox, cb=arrived.put, pending_msgs_limit=0, pending_bytes_limit=0
-        )
-        name = inbox.rpartition(".")[2]
-        try:
-            if await self._create(name, inbox) == 0:
+        delivery = 0
+        async with self._wire.listening(inbox, arrived.put):
+            if await self._create(inbox) == 0:
                 yield Caught(revision=self._last)
-            delivery = 0
             while (message := await self._next(arrived)) is not None:
                 if status_of(message) == "100":
                     if not await self._heard(message, delivery):
@@ -130,8 +126,6 @@ class Follower:
                 yield stored
                 if waiting == 0:
                     yield Caught(revision=stored.revision)
-        finally:
-            await unsubscribe(subscription)
 
     async def _next(self, arrived: asyncio.Queue[Msg]) -> Msg | None:
         """The next message, or None when two heartbeats are missing or the connection is."""
@@ -158,8 +152,9 @@ class Follower:
         if time.monotonic() - self._checked_at > CHECK_EVERY_S:
             await self._check()
 
-    async def _create(self, name: str, inbox: str) -> int:
+    async def _create(self, inbox: str) -> int:
         """Make the consumer; how many messages wait for it."""
+        name = inbox.rpartition(".")[2]
         config = {
             "name": name,
             "deliver_subject": inbox,

@@ -29,13 +29,15 @@ from streams.jetstream.layout import (
 )
 from streams.jetstream.read import pages
 from streams.jetstream.setup import (
-    CREATE_WITHIN_S,
+    DONE_WITHIN_S,
+    STREAM_NOT_FOUND,
     SetupReport,
-    change_stream,
+    ask_admin,
     create_stream,
     histories,
     is_current,
     setup,
+    update_stream,
 )
 from streams.jetstream.wire import ApiError, NoAnswerError, Wire, answer_of
 
@@ -53,11 +55,15 @@ class Exported(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RestoreReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What was restored. `filled`: revisions that the export lacks; they stay empty."""
+    """What was restored. `filled`: revisions that the export lacks; they stay empty.
+
+    `left_out`: messages whose subject no job can have; they belong to no history.
+    """
 
     generation: int
     messages: int
     filled: int
+    left_out: int
     last_revision: int
     made: SetupReport
 
@@ -71,7 +77,7 @@ async def new_generation(wire: Wire, layout: Layout, exported: Iterable[Exported
     """
     found = await histories(wire)
     for generation in [number for number, settings in found.items() if _is_loading(settings)]:
-        await wire.api(f"STREAM.DELETE.{history_stream(generation)}", within_s=CREATE_WITHIN_S)
+        await ask_admin(wire, f"STREAM.DELETE.{history_stream(generation)}", gone=frozenset({STREAM_NOT_FOUND}))
         del found[generation]
     generation = max(above, 0, *found) + 1
     messages = iter(exported)
@@ -83,14 +89,19 @@ async def new_generation(wire: Wire, layout: Layout, exported: Iterable[Exported
     await load.read_back()
     for older, settings in found.items():
         if is_current(settings):
-            await change_stream(wire, "UPDATE", {**settings, "subjects": [subjects.retired(older)]})
+            await update_stream(wire, {**settings, "subjects": [subjects.retired(older)]})
     wanted = history_settings(layout, generation)
-    wrong = differences(wanted["name"], wanted, await change_stream(wire, "UPDATE", {**wanted, "first_seq": start}))
+    wrong = differences(wanted["name"], wanted, await update_stream(wire, {**wanted, "first_seq": start}))
     if wrong:
         raise SettingsError(wrong)
     made = await setup(wire, layout)
     return RestoreReport(
-        generation=generation, messages=load.count, filled=load.filled, last_revision=load.last, made=made
+        generation=generation,
+        messages=load.count,
+        filled=load.filled,
+        left_out=load.left_out,
+        last_revision=load.last,
+        made=made,
     )
 
 
@@ -105,19 +116,18 @@ class _Load:
         self.last = last
         self.count = 0
         self.filled = 0
+        self.left_out = 0
 
     async def run(self, messages: Iterable[Exported]) -> None:
         for batch in _batches(self._in_order(messages)):
             await self._store(batch)
         if self.filled:
-            await self._wire.api(
-                f"STREAM.PURGE.{self._stream}", {"filter": subjects.gap(self._generation)}, within_s=60.0
-            )
+            await ask_admin(self._wire, f"STREAM.PURGE.{self._stream}", {"filter": subjects.gap(self._generation)})
 
     async def read_back(self) -> None:
         """That the stream holds what was loaded, byte for byte. Raises SettingsError if not."""
         digest, count = hashlib.sha256(), 0
-        give_up_at = time.monotonic() + CREATE_WITHIN_S
+        give_up_at = time.monotonic() + DONE_WITHIN_S
         after = 0
         while count < self.count and time.monotonic() < give_up_at:
             async for page in pages(self._wire, self._stream, subjects.jobs(), after=after):
@@ -125,7 +135,7 @@ class _Load:
                     digest.update(_seal(stored.revision, stored.subject, stored.data))
                 count += len(page)
                 after = page[-1].revision
-                give_up_at = time.monotonic() + CREATE_WITHIN_S
+                give_up_at = time.monotonic() + DONE_WITHIN_S
         if (count, digest.digest()) != (self.count, self._digest.digest()):
             raise SettingsError((f"{self._stream} does not read back as it was loaded; nothing was switched",))
 
@@ -135,17 +145,17 @@ class _Load:
         for message in messages:
             if message.revision < place:
                 raise SettingsError((f"the export is not in order: r{message.revision} comes after r{place - 1}",))
-            try:
-                tenant, job = subjects.parse_job(message.subject)
-            except ValueError as error:
-                raise SettingsError((f"the export's r{message.revision}: {error}",)) from error
+            loading = subjects.loading_of(message.subject, self._generation)
+            if loading is None:
+                self.left_out += 1
+                continue
             for _ in range(place, message.revision):
                 self.filled += 1
                 yield subjects.gap(self._generation), b""
             self._digest.update(_seal(message.revision, message.subject, message.data))
             self.count += 1
             place = message.revision + 1
-            yield subjects.loading(self._generation, tenant, job), message.data
+            yield loading, message.data
 
     async def _store(self, batch: Sequence[tuple[str, bytes]]) -> None:
         """Store a batch right behind `last`, all of it or nothing, once."""
@@ -156,7 +166,7 @@ class _Load:
                 await self._publish(batch)
             except (ApiError, BusUnreachableError, NoAnswerError) as error:
                 said = str(error)
-            info = await self._wire.patiently(self._info, within_s=CREATE_WITHIN_S)
+            info = await ask_admin(self._wire, f"STREAM.INFO.{self._stream}")
             if info["state"]["last_seq"] == end:
                 break
             if time.monotonic() > give_up_at:
@@ -175,9 +185,6 @@ class _Load:
                 headers |= {"Nats-Batch-Commit": "1"} if number == len(batch) else {}
                 await self._wire.send(subject, data, replies=replies if number == len(batch) else None, headers=headers)
             answer_of(await replies.next(BATCH_WITHIN_S))
-
-    async def _info(self) -> Settings:
-        return await self._wire.api(f"STREAM.INFO.{self._stream}")
 
 
 def _batches(messages: Iterator[tuple[str, bytes]]) -> Iterator[list[tuple[str, bytes]]]:

@@ -17,7 +17,7 @@ from streams import codec, subjects
 from streams.errors import BusUnreachableError, SettingsError, UndecidedError
 from streams.jetstream.layout import COMMANDS, NANOSECONDS, PRIORITY_GROUP, WAKE, consumer_name
 from streams.jetstream.publish import put
-from streams.jetstream.wire import NoAnswerError, Wire, status_of
+from streams.jetstream.wire import ApiError, NoAnswerError, Wire, status_of
 from streams.messages.commands import Command
 
 RANK_MAX = 9
@@ -117,7 +117,10 @@ class JetStreamCommands:
 
     async def waiting(self) -> int:
         info = functools.partial(self._wire.api, f"STREAM.INFO.{COMMANDS}")
-        answer = await self._wire.patiently(info, within_s=self._wire.settings.read_within_s)
+        try:
+            answer = await self._wire.patiently(info, within_s=self._wire.settings.read_within_s)
+        except ApiError as error:
+            raise SettingsError((f"{COMMANDS}: {error}",)) from error
         return int(answer["state"]["messages"])
 
 

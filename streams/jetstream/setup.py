@@ -23,7 +23,8 @@ from streams.jetstream.wire import ApiError, Wire
 
 STREAM_NOT_FOUND = 10059
 CONSUMER_NOT_FOUND = 10014
-CREATE_WITHIN_S = 30.0
+ANSWER_WITHIN_S = 10.0
+DONE_WITHIN_S = 30.0
 CONSUMERS_AT_ONCE = 8
 
 
@@ -62,43 +63,43 @@ async def setup(wire: Wire, layout: Layout) -> SetupReport:
     return SetupReport(generation=generation, created=tuple(created), kept=tuple(kept))
 
 
+async def ask_admin(
+    wire: Wire, method: str, body: Settings | None = None, *, gone: frozenset[int] = frozenset()
+) -> Settings:
+    """One call of JetStream's API that may be repeated; {} if it answers with an error number in `gone`.
+
+    Raises SettingsError, naming the call, for every other error answer.
+    """
+    ask = functools.partial(wire.api, method, body, within_s=ANSWER_WITHIN_S)
+    try:
+        return await wire.patiently(ask, within_s=DONE_WITHIN_S)
+    except ApiError as error:
+        if error.err_code in gone:
+            return {}
+        raise SettingsError((f"{method}: {error}",)) from error
+
+
 async def find_stream(wire: Wire, name: str) -> Settings | None:
     """The settings of a stream as the server returns them; None if there is no such stream."""
-    try:
-        answer = await wire.patiently(lambda: wire.api(f"STREAM.INFO.{name}"), within_s=CREATE_WITHIN_S)
-    except ApiError as error:
-        if error.err_code == STREAM_NOT_FOUND:
-            return None
-        raise _told(name, error) from error
-    found: Settings = answer["config"]
-    return found
+    answer = await ask_admin(wire, f"STREAM.INFO.{name}", gone=frozenset({STREAM_NOT_FOUND}))
+    return answer.get("config")
 
 
 async def find_consumer(wire: Wire, stream: str, name: str) -> Settings | None:
     """The settings of a durable consumer; None if there is no such consumer or stream."""
-    try:
-        answer = await wire.patiently(lambda: wire.api(f"CONSUMER.INFO.{stream}.{name}"), within_s=CREATE_WITHIN_S)
-    except ApiError as error:
-        if error.err_code in {STREAM_NOT_FOUND, CONSUMER_NOT_FOUND}:
-            return None
-        raise _told(name, error) from error
-    found: Settings = answer["config"]
-    return found
+    gone = frozenset({STREAM_NOT_FOUND, CONSUMER_NOT_FOUND})
+    return (await ask_admin(wire, f"CONSUMER.INFO.{stream}.{name}", gone=gone)).get("config")
 
 
 async def create_stream(wire: Wire, wanted: Settings) -> Settings:
     """Create a stream; its settings as the server made them. Asking twice makes one."""
-    return await change_stream(wire, "CREATE", wanted)
+    made: Settings = (await ask_admin(wire, f"STREAM.CREATE.{wanted['name']}", wanted))["config"]
+    return made
 
 
-async def change_stream(wire: Wire, verb: str, wanted: Settings) -> Settings:
-    """`CREATE` or `UPDATE` a stream; its settings as the server returns them. Raises SettingsError if refused."""
-    method = f"STREAM.{verb}.{wanted['name']}"
-    try:
-        answer = await wire.patiently(lambda: wire.api(method, wanted, within_s=10.0), within_s=CREATE_WITHIN_S)
-    except ApiError as error:
-        raise _told(wanted["name"], error) from error
-    made: Settings = answer["config"]
+async def update_stream(wire: Wire, wanted: Settings) -> Settings:
+    """Change a stream; its settings as the server returns them."""
+    made: Settings = (await ask_admin(wire, f"STREAM.UPDATE.{wanted['name']}", wanted))["config"]
     return made
 
 
@@ -121,8 +122,7 @@ def is_current(settings: Settings) -> bool:
 async def _stream_names(wire: Wire) -> list[str]:
     names: list[str] = []
     while True:
-        ask = functools.partial(wire.api, "STREAM.NAMES", {"offset": len(names)})
-        page = await wire.patiently(ask, within_s=CREATE_WITHIN_S)
+        page = await ask_admin(wire, "STREAM.NAMES", {"offset": len(names)})
         names += page.get("streams") or []
         if not page.get("streams") or len(names) >= page.get("total", 0):
             return names
@@ -151,14 +151,8 @@ async def _consumer(
 
 
 async def _create_consumer(wire: Wire, stream: str, wanted: Settings) -> Settings:
-    name = wanted["durable_name"]
-    method = f"CONSUMER.CREATE.{stream}.{name}.{wanted['filter_subject']}"
-    body = {"stream_name": stream, "config": wanted, "action": ""}
-    try:
-        answer = await wire.patiently(lambda: wire.api(method, body, within_s=10.0), within_s=CREATE_WITHIN_S)
-    except ApiError as error:
-        raise _told(f"{stream}/{name}", error) from error
-    made: Settings = answer["config"]
+    method = f"CONSUMER.CREATE.{stream}.{wanted['durable_name']}.{wanted['filter_subject']}"
+    made: Settings = (await ask_admin(wire, method, {"stream_name": stream, "config": wanted}))["config"]
     return made
 
 
@@ -171,7 +165,3 @@ def _check_layout(layout: Layout) -> None:
         raise SettingsError((f"installation {layout.installation[:80]!r} must be a name",))
     if not 0.1 <= layout.lease_s <= 3600:
         raise SettingsError((f"lease is {layout.lease_s:g}s, must be 0.1s to 3600s",))
-
-
-def _told(name: str, error: ApiError) -> SettingsError:
-    return SettingsError((f"{name}: {error}",))

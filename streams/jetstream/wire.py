@@ -6,6 +6,7 @@ Here every reply comes to one inbox of ours, so both are told at once:
     BusUnreachableError  nothing was sent, or nobody listens: certainly not done
     NoAnswerError        sent, and no answer: it may have been done
     NotPermittedError    the server said so
+    StreamFullError      the message is larger than a server takes
     ApiError             the server answered with an error of its JetStream API
 """
 
@@ -16,17 +17,16 @@ import itertools
 import json
 import re
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from contextlib import asynccontextmanager, suppress
 from typing import Any, TypeVar
 
 import nats
 import nats.errors
 from nats.aio.client import Client
 from nats.aio.msg import Msg
-from nats.aio.subscription import Subscription
 
-from streams.errors import BusUnreachableError, NotPermittedError, StreamError
+from streams.errors import BusUnreachableError, NotPermittedError, StreamError, StreamFullError
 from streams.jetstream.layout import OWN_API
 from streams.jetstream.settings import BusSettings, credentials, without_secrets
 
@@ -152,16 +152,21 @@ class Wire:
         """As `replies`, on a subscription of their own: a pulled message bears its stream's subject, not our inbox."""
         async with self.replies() as replies:
             replies.inbox = self.client.new_inbox()
-            try:
-                subscription = await self.client.subscribe(
-                    replies.inbox, cb=replies.arrive, pending_msgs_limit=0, pending_bytes_limit=0
-                )
-            except (nats.errors.Error, OSError) as error:
-                raise BusUnreachableError(f"not connected: {self._last_error}") from error
-            try:
+            async with self.listening(replies.inbox, replies.arrive):
                 yield replies
-            finally:
-                await unsubscribe(subscription)
+
+    @asynccontextmanager
+    async def listening(self, subject: str, hear: Callable[[Msg], Awaitable[None]]) -> AsyncIterator[None]:
+        """Give every message on `subject` to `hear`, one after the other; what waits for it is not dropped."""
+        try:
+            subscription = await self.client.subscribe(subject, cb=hear, pending_msgs_limit=0, pending_bytes_limit=0)
+        except (nats.errors.Error, OSError) as error:
+            raise BusUnreachableError(f"not connected: {self._last_error}") from error
+        try:
+            yield
+        finally:
+            with suppress(nats.errors.Error, OSError):
+                await subscription.unsubscribe()
 
     async def send(
         self, subject: str, data: bytes, *, replies: Replies | None, headers: dict[str, str] | None = None
@@ -175,6 +180,8 @@ class Wire:
             raise BusUnreachableError(f"not connected: {self._last_error}") from error
         except _LOST as error:
             raise NoAnswerError(f"the connection was closed: {self._last_error}") from error
+        except nats.errors.MaxPayloadError as error:
+            raise StreamFullError(f"{subject}: {len(data)} bytes are above the server's max_payload") from error
 
     async def ask(
         self, subject: str, data: bytes = b"", *, headers: dict[str, str] | None = None, within_s: float | None = None
@@ -206,8 +213,10 @@ class Wire:
                 if time.monotonic() + pause_s > give_up_at or self.client.is_closed:
                     raise BusUnreachableError(str(error)) from error
             except ApiError as error:
-                if error.code < 500 or time.monotonic() + pause_s > give_up_at:
+                if error.code < 500:
                     raise
+                if time.monotonic() + pause_s > give_up_at:
+                    raise BusUnreachableError(f"JetStream does not serve: {error}") from error
             await asyncio.sleep(pause_s)
             pause_s = min(0.5, pause_s * 2)
 
@@ -243,14 +252,6 @@ class Wire:
         return BusUnreachableError(
             f"no connection to {without_secrets(', '.join(self.settings.urls))}: {self._last_error}"
         )
-
-
-async def unsubscribe(subscription: Subscription) -> None:
-    """Stop listening, if there is a connection to say so on."""
-    try:
-        await subscription.unsubscribe()
-    except (nats.errors.Error, OSError):
-        return
 
 
 def status_of(message: Msg) -> str:

@@ -126,12 +126,26 @@ async def test_an_export_out_of_order_is_refused_and_nothing_is_switched(world: 
     bus = await world.connect()
     await write(bus, 3)
     first, second, third = await export(bus)
-    for wrong in ([first, third, second], [first, first], [Exported(subject="dispatch.job.a.>", data=b"", revision=1)]):
+    for wrong in ([first, third, second], [first, first]):
         with pytest.raises(SettingsError, match="the export"):
             await new_generation(admin, LAYOUT, wrong)
     assert await bus.history.append(an_event(9, expected=3)) == 4
     report = await new_generation(admin, LAYOUT, await export(bus))
     assert (report.generation, report.messages) == (2, 4)
+
+
+async def test_what_no_job_can_have_written_is_left_out_and_counted_the_rest_is_kept(
+    world: JetStreamWorld, admin: Wire
+) -> None:
+    strange = [
+        Exported(subject="dispatch.job.NLP.Llama", data=b"quarantined as before", revision=3),
+        Exported(subject="dispatch.job.nlp.*", data=b"", revision=4),
+        Exported(subject="other", data=b"", revision=5),
+        Exported(subject="dispatch.job.nlp.llama", data=b"rubbish", revision=6),
+    ]
+    report = await new_generation(admin, LAYOUT, strange)
+    assert (report.messages, report.filled, report.left_out) == (2, 2, 2)
+    assert await export(await world.connect()) == [strange[0], strange[3]]
 
 
 async def test_a_generation_that_is_lost_with_its_servers_is_never_used_again(admin: Wire) -> None:
