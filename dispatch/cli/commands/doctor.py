@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import click
 
@@ -20,6 +20,7 @@ class DoctorOptions:
 
     part: str | None = option("--part", hidden=True)
     single: bool = option("--single", is_flag=True, help="a bus of one server is meant")
+    monitoring: str | None = option("--monitoring", metavar="URL,…", help="HTTP addresses of the servers' monitors")
     probe: bool = option("--probe", is_flag=True, help="also make one gated object and stop it")
     print_fix: bool = option("--print-fix", is_flag=True, help="print the nats-server settings that are needed")
 
@@ -33,7 +34,11 @@ def doctor(tool: Tool, options: DoctorOptions) -> Exit:
         tool.screen.say(NEEDED_CONFIG)
         return Exit.DONE
     parts = (options.part,) if options.part else PARTS
-    findings = tool.run(examine(tool.settings, parts, single=options.single, probe=options.probe))
+    settings = tool.settings
+    if options.monitoring and settings.address is not None:
+        urls = tuple(url.strip() for url in options.monitoring.split(","))
+        settings = replace(settings, address=replace(settings.address, monitoring=urls))
+    findings = tool.run(examine(settings, parts, single=options.single, probe=options.probe))
     rows = [[each.level, each.part, each.what, f"do: {each.do}" if each.do else ""] for each in findings]
     tool.answer("doctor", {"findings": findings}, lambda: _painted(tool, table(rows, free=2, width=None)))
     return Exit.CHECK_FAILED if any(each.level == "FAIL" for each in findings) else Exit.DONE

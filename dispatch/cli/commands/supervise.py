@@ -17,6 +17,7 @@ class SuperviseCommandOptions:
     clusters: str | None = option("--clusters", metavar="C,…", help="only these; default: every one")
     local: str | None = option("--local", metavar="DIR", help="serve the local cluster kept in DIR in this process")
     single: bool = option("--single", is_flag=True, help="allow a bus of one server")
+    monitoring: str | None = option("--monitoring", metavar="URL,…", help="HTTP addresses of the servers' monitors")
     observe: bool = option("--observe", is_flag=True, help="follow and show, decide nothing")
     drain: float = option("--drain", type=DURATION, default=20.0, metavar="DURATION", help="bound of an orderly end")
     metrics: str | None = option("--metrics", metavar="ADDR", help="serve Prometheus metrics on HOST:PORT")
@@ -41,10 +42,10 @@ def supervise(tool: Tool, options: SuperviseCommandOptions) -> int:
     settings = SuperviseOptions(
         nats=address.urls,
         creds=str(address.creds) if address.creds else None,
-        monitoring=address.monitoring,
+        monitoring=_words(options.monitoring) or address.monitoring,
         single=options.single or tool.settings.local_dir is not None,
         name=options.name,
-        clusters=tuple(name.strip() for name in options.clusters.split(",")) if options.clusters else None,
+        clusters=_words(options.clusters) or None,
         local=local,
         observe=options.observe,
         drain_s=options.drain,
@@ -53,3 +54,8 @@ def supervise(tool: Tool, options: SuperviseCommandOptions) -> int:
     )
     configure_logs(settings)
     return asyncio.run(run(settings))
+
+
+def _words(text: str | None) -> tuple[str, ...]:
+    """Words with commas between them."""
+    return tuple(word.strip() for word in (text or "").split(",") if word.strip())
