@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cached_property
 
+from msgspec.structs import replace
+
 from projections.controls import Controls
-from projections.record import ALIVE, AttemptRecord, ObjectRecord, Record, RunRecord
+from projections.record import ALIVE, AttemptRecord, ObjectRecord, Record, RunRecord, SubmissionRecord
 from projections.recorded import last_recorded_find, presumed_capabilities
 from projections.status import words
 from projections.status.state import state_of
 from projections.status.view import State
 from streams.messages.calls import Capabilities, Inspection
 from streams.messages.values import Found, Instant, ObjectRef, Phase, ReplyOutcome, Value
+
+CLOCKS_APART = timedelta(minutes=1)
 
 
 class Around(Value, frozen=True, kw_only=True):
@@ -23,7 +27,7 @@ class Around(Value, frozen=True, kw_only=True):
     agent was asked. `installation`: tells our tags from another's. `read_at`: when the history was read.
     `cluster_read_at`: the last good Find, by heartbeat or bucket. `unreachable_since`: the scheduler is silent.
     `attended` False: no live replica serves this job. `regressed`: why a pass found the history behind (L14).
-    `inspections`: what `--live` asked, for each object. `patient` False tells what needs a person by rule alone.
+    `inspections`: what `--live` asked, for each object.
     """
 
     now: Instant
@@ -56,8 +60,11 @@ class Picture:
 
     @cached_property
     def found(self) -> Found | None:
-        """The Find that was made, or the one last recorded."""
-        return self.around.found or last_recorded_find(self.record)
+        """The Find that was made, or the one last recorded, dated by what the scheduler's clock must show by now."""
+        recorded = last_recorded_find(self.record)
+        if self.around.found is not None or recorded is None:
+            return self.around.found
+        return replace(recorded, as_of=max(recorded.as_of, self._presumed))
 
     @cached_property
     def capabilities(self) -> Capabilities | None:
@@ -66,9 +73,16 @@ class Picture:
         return self.around.capabilities or (presumed_capabilities(spec) if spec is not None else None)
 
     @cached_property
-    def as_of(self) -> datetime | None:
-        """The scheduler host's time of the Find that this is told from."""
-        return self.found.as_of if self.found else None
+    def as_of(self) -> datetime:
+        """The scheduler host's time that this is told from. Only for telling: decisions ask the host itself (L10)."""
+        return self.found.as_of if self.found else self._presumed
+
+    @property
+    def _presumed(self) -> datetime:
+        """What the scheduler's clock shows by now at least, if it is not far off; of a silent one, when last read."""
+        silent, read_at = self.around.unreachable_since, self.around.cluster_read_at
+        presumed = (silent or self.now) - CLOCKS_APART
+        return presumed if read_at is None else max(presumed, read_at)
 
     @property
     def cluster(self) -> str:
@@ -99,7 +113,7 @@ class Picture:
 
     def over(self, over_at: datetime) -> bool:
         """Whether the scheduler's host has passed this time, as far as it was heard."""
-        return self.as_of is not None and self.as_of >= over_at
+        return self.as_of >= over_at
 
     def over_runs(self) -> list[tuple[ObjectRecord, RunRecord]]:
         """Executions that are over and whose processes are not proven gone, oldest first."""
@@ -135,6 +149,9 @@ def unauthorized(held: ObjectRecord) -> bool:
     return held.phase is Phase.ENDING and run is not None and run.started_at is not None and not run.authorized
 
 
-def all_unknown(attempts: tuple[AttemptRecord, ...]) -> bool:
-    """Whether every Start was sent, none was answered clearly and none was found."""
-    return bool(attempts) and all(a.unmatched and a.reply is ReplyOutcome.UNKNOWN for a in attempts)
+def without_answer(picture: Picture, submission: SubmissionRecord) -> tuple[AttemptRecord, ...]:
+    """Its Starts that may have made an object, if none was found and each went without an answer; else none."""
+    open_attempts = tuple(a for a in submission.attempts if a.unmatched)
+    silent = all(a.reply is ReplyOutcome.UNKNOWN or picture.over(a.over_at) for a in open_attempts)
+    found = submission.canonical is not None or any(a.object is not None for a in submission.attempts)
+    return open_attempts if silent and not found else ()

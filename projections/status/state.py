@@ -57,6 +57,15 @@ def held_at_scheduler(held: ObjectRecord | None) -> bool:
     )
 
 
+def foreign_hold(record: Record) -> HoldSeen | None:
+    """The hold that the scheduler shows on the waiting object and that no instance of ours can be, or None."""
+    held = record.canonical()
+    if held is None or not held_at_scheduler(held):
+        return None
+    ours = any(not h.released if h.lifted else h.placed for h in record.holds.values())
+    return None if ours and held.hold is HoldSeen.USER else held.hold
+
+
 def _let_go(record: Record, held: ObjectRecord) -> bool:
     if held.ended or held.verified is not None or held.disposed_gone:
         return False

@@ -6,7 +6,7 @@ from projections.record import AttemptRecord, CallRecord, CancelRecord, ObjectRe
 from projections.sightings import waiting_nodes
 from projections.status import words
 from projections.status.picture import Picture
-from projections.status.state import held_at_scheduler, open_sent, running_run
+from projections.status.state import foreign_hold, open_sent, running_run
 from projections.status.view import (
     AttemptView,
     BudgetView,
@@ -157,11 +157,11 @@ def holds_of(picture: Picture) -> tuple[HoldView, ...]:
         for h in record.in_force
     ]
     held = record.canonical()
-    ours = any(h.placed or (h.lifted and not h.released) for h in record.holds.values())
-    if held is not None and held_at_scheduler(held) and not (held.hold is HoldSeen.USER and ours):
+    strange = foreign_hold(record)
+    if held is not None and strange is not None:
         views.append(
             HoldView(
-                kind=BY_HAND.get(held.hold, held.hold.value),
+                kind=BY_HAND.get(strange, strange.value),
                 instance=None,
                 by="",
                 reason=picture.detail.get(held.ref, ""),

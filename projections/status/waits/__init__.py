@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from projections.status.picture import Picture, unauthorized
 from projections.status.state import running_run
 from projections.status.view import SETTLED, Nature
@@ -25,7 +27,12 @@ __all__ = ["PATIENCE", "Waiting", "waitings"]
 
 
 def waitings(picture: Picture) -> tuple[Waiting, ...]:
-    """Every wait of the job, not yet judged by how long it has lasted."""
+    """Every wait of the job, not yet judged by how long it has lasted; one of unknown age began with the last event."""
+    told = _waitings(picture)
+    return tuple(w if w.since is not None else replace(w, since=picture.record.at) for w in told)
+
+
+def _waitings(picture: Picture) -> tuple[Waiting, ...]:
     first = [*strange(picture), *regressed(picture), *_runaways(picture)]
     if picture.state in SETTLED:
         return tuple(first)

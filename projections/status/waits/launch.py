@@ -5,7 +5,7 @@ from __future__ import annotations
 from projections.record import AttemptRecord, CallRecord, ObjectRecord, SubmissionRecord
 from projections.status import words
 from projections.status.picture import Picture
-from projections.status.state import came_back, held_at_scheduler, open_sent
+from projections.status.state import came_back, foreign_hold, open_sent
 from projections.status.view import Nature
 from projections.status.waits.pending import ends_of, nature_of
 from projections.status.waits.waiting import PATIENCE, Waiting, cancel
@@ -32,10 +32,10 @@ def launching(picture: Picture) -> list[Waiting]:
     held = record.canonical()
     if held is None:
         return [] if record.closed(newest) else _start(picture, newest)
-    if held.missing or held.accounted or held_at_scheduler(held):
+    if held.missing or held.accounted or foreign_hold(record) is not None:
         return []
     if held.phase is Phase.QUEUED:
-        return [_queue(picture, held)]
+        return _releases(picture, held) or [_queue(picture, held)]
     if held.phase in (Phase.GATED, Phase.UNCLEAR) and record.pending_requeue() is None and came_back(held) is None:
         return _gate(picture, held)
     return []

@@ -5,8 +5,8 @@ from __future__ import annotations
 from projections import regression
 from projections.record import HoldRecord, ObjectRecord, Strange
 from projections.status import words
-from projections.status.picture import Picture, alive, all_unknown
-from projections.status.state import held_at_scheduler, running_run
+from projections.status.picture import Picture, alive, without_answer
+from projections.status.state import foreign_hold, running_run
 from projections.status.view import Can, Nature
 from projections.status.waits.waiting import PATIENCE, Waiting, cancel, dispose
 from streams.messages.spec import Unmatched
@@ -123,14 +123,9 @@ def holds(picture: Picture) -> list[Waiting]:
         return []
     waits = [_hold(picture, h) for h in record.in_force]
     held = record.canonical()
-    if held is not None and held_at_scheduler(held) and not (held.hold is HoldSeen.USER and _ours(picture)):
+    if held is not None and foreign_hold(record) is not None:
         waits.append(_placed_outside(picture, held))
     return waits
-
-
-def _ours(picture: Picture) -> bool:
-    """Whether a hold that the scheduler shows as a user's can be one of our instances."""
-    return any(h.placed or (h.lifted and not h.released) for h in picture.record.holds.values())
 
 
 def _hold(picture: Picture, hold: HoldRecord) -> Waiting:
@@ -173,26 +168,27 @@ def stuck(picture: Picture) -> list[Waiting]:
     manual = spec is not None and spec.unmatched is Unmatched.MANUAL
     waits = []
     for submission in record.submissions:
+        unknown = without_answer(picture, submission)
         used = spec is None or len([a for a in submission.attempts if not a.made_nothing]) >= spec.attempts_max
-        if submission.canonical is not None or not all_unknown(submission.attempts) or not (used or record.over):
+        if not unknown or not (used or record.over):
             continue
-        last = submission.attempts[-1]
-        names = words.attempts_text(submission.attempts)
+        last = unknown[-1]
+        names = words.attempts_text(unknown)
         cans = tuple(
             dispose(record, f"--attempt {a.submission}/{a.attempt}", "gone", "given up; if it shows up it is stopped")
-            for a in submission.attempts
+            for a in unknown
         )
         by_rule = f"no Start can land after {words.stamp(last.over_at)}: then it is given up"
         waits.append(
             Waiting(
                 what=f"{names} to be found: no Start was answered",
                 nature=PERSON if manual else Nature.BY_ITSELF,
-                since=submission.attempts[0].at,
-                because=tuple(f"{a.submission}/{a.attempt}: {a.detail or 'no answer'}" for a in submission.attempts),
+                since=unknown[0].at,
+                because=tuple(f"{a.submission}/{a.attempt}: {a.detail or 'no answer'}" for a in unknown),
                 ends=("a Find shows one of them", "someone gives them up" if manual else by_rule),
                 can=(*cans, *cancel(record)),
                 law="L9",
-                patience=max(PATIENCE, last.over_at - submission.attempts[0].at + PATIENCE),
+                patience=last.over_at - unknown[0].at + PATIENCE,
             )
         )
     return waits
@@ -207,7 +203,7 @@ def unmatched(picture: Picture) -> list[Waiting]:
     waits = []
     for attempt in picture.loose():
         held = record.submission(attempt.submission)
-        if held is None or all_unknown(held.attempts):
+        if held is None or without_answer(picture, held):
             continue
         name = f"{attempt.submission}/{attempt.attempt}"
         gone = dispose(record, f"--attempt {name}", "gone", "given up; if it shows up it is stopped")
