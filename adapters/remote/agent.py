@@ -170,6 +170,8 @@ class Agent:
         """Turn what changed into wake-ups, for ever: a watch that ends or fails is begun again (R15)."""
         while True:
             try:
+                if not (await self.adapter.capabilities()).watch:
+                    return
                 async for name in adapter.watch():
                     await wakeups.wake(name.tenant, name.job)
             except (AdapterError, StreamError) as error:

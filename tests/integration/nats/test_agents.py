@@ -87,6 +87,8 @@ class Doorway:
 class Stand:
     """A server, a simulated cluster behind a doorway, an agent for it, and its client."""
 
+    step_s = 0.01
+
     def __init__(self, node: NatsNode, near: Client, far: Client, folder: Path) -> None:
         self.node = node
         self.near, self.far = near, far
@@ -286,7 +288,8 @@ async def test_the_largest_spec_passes_over_the_bus(stand: Stand) -> None:
 async def test_a_watch_becomes_wake_ups_and_nobody_else_needs_to_watch(stand: Stand) -> None:
     bus = MemoryBus()
     floors = FloorStore(stand.folder / "floors")
-    agent = Agent(stand.near, SlurmAdapter(stand.cluster), "sim", floors=floors, wakeups=bus.wakeups)
+    watched = SlurmAdapter(stand.cluster, pause=lambda: asyncio.sleep(stand.step_s))
+    agent = Agent(stand.near, watched, "sim", floors=floors, wakeups=bus.wakeups)
     await agent.start()
     await stand.adapter.start(start_call())
     shard = subjects.shard_of(NAME.tenant, NAME.job, bus.shards)
@@ -336,7 +339,7 @@ async def test_a_call_kept_back_by_a_frozen_agent_is_refused_when_it_goes_on(sta
     agent = await asyncio.create_subprocess_exec(*argv)
     try:
         ready = stand.folder / "local" / "ready"
-        while not os.path.exists(ready):  # noqa: PTH110, ASYNC240 - a look, in no hurry
+        while not os.path.exists(ready):  # noqa: PTH110 - a look, in no hurry
             await asyncio.sleep(world.step_s)
         world.adapter = RemoteAdapter(stand.far, world.cluster, call_within_s=0.6)  # type: ignore[assignment]
         job = job_of(world)
