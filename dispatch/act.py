@@ -107,6 +107,7 @@ async def witness(hands: Hands, record: Record, build: Callable[[Record], SeenEv
     decided from what was looked at before. Raises UndecidedError when the bus does not say.
     """
     moved = False
+    there = 0
     event = build(record)
     for _ in range(EVIDENCE_TRIES_MAX):
         if event is None:
@@ -114,14 +115,18 @@ async def witness(hands: Hands, record: Record, build: Callable[[Record], SeenEv
         stored = envelope(hands, record, event, None, None)
         try:
             return _after(record, stored, await hands.history.append(stored)), moved
-        except ConflictError:
-            pass
+        except ConflictError as error:
+            there = max(there, error.current or 0)
         except UndecidedError:
             moved = True
         tail = await hands.history.read(record.tenant, record.job, after=record.revision)
         moved = moved or bool(tail)
         record = fold(record, tail)
-        event = None if stored.id in record.ids else build(record)
+        if stored.id in record.ids:
+            return record, moved
+        news = build(record)
+        # No read is linearizable: what is no news up to here may be, against what this tail still lacks.
+        event = news if news is not None or record.revision >= there else event
     raise UndecidedError(f"{record.tenant}.{record.job}", "evidence")
 
 

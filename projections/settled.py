@@ -62,7 +62,7 @@ def _ended(record: Record, shown: dict[ObjectRef, Sighting], capabilities: Capab
                 waits.append(f"{ref.id}: not shown, and never seen ended")
         elif sighting.phase is not Phase.ENDED or not held.ended:
             waits.append(f"{ref.id} is {sighting.phase.value}")
-        elif capabilities.ended_runs_again and not sighting.end_final:
+        elif capabilities.ended_runs_again and not sighting.end_final and not held.disposed_gone:
             waits.append(f"{ref.id} ended and can run again by itself until it is stopped")
     return _clause("every recorded object has ended", waits)
 
