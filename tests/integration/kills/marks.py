@@ -65,13 +65,35 @@ def overlap(marks: list[Mark]) -> str | None:
     return None
 
 
-def alive(job: str) -> list[int]:
-    """Processes on this machine that carry the job's name in their environment."""
+def processes(written: Path, job: str | None = None) -> list[psutil.Process]:
+    """Processes of the jobs that write their marks there, of one job or of all."""
     found = []
     for process in psutil.process_iter():
         try:
-            if process.environ().get("DISPATCH_JOB") == job and process.status() != psutil.STATUS_ZOMBIE:
-                found.append(process.pid)
+            environment = process.environ()
+            ours = environment.get("MARKS") == str(written) and job in (None, environment.get("DISPATCH_JOB"))
+            if ours and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(process)
         except (psutil.NoSuchProcess, psutil.AccessDenied):
             continue
     return found
+
+
+def alive(written: Path, job: str) -> list[str]:
+    """What is alive of one job, by the environment that each of its processes inherits; as ids and words."""
+    told = []
+    for process in processes(written, job):
+        try:
+            told.append(f"{process.pid} {process.status()} {' '.join(process.cmdline())[:200]}")
+        except psutil.NoSuchProcess:
+            continue
+    return told
+
+
+def end_all(written: Path) -> None:
+    """Nothing of a test outlives it, also of one that failed."""
+    for process in processes(written):
+        try:
+            process.kill()
+        except psutil.NoSuchProcess:
+            continue

@@ -65,7 +65,10 @@ class Stand:
             await self._thaw(process, make, job)
         await asyncio.to_thread(process.join, CHILD_WITHIN_S)
         fault = told.with_suffix(".fault")
-        assert process.exitcode in (0, -9), f"{job}: {fault.read_text() if fault.exists() else process.exitcode}"
+        # A forkserver may lose the exit code of a child that was killed; what the child told is kept.
+        assert process.exitcode == 0 or told.exists(), (
+            f"{job}: {fault.read_text() if fault.exists() else process.exitcode}"
+        )
         if not told.exists():
             told.write_text("missed: it was over before that point")
         return told.read_text()
@@ -95,9 +98,9 @@ class Stand:
         own = marks.read(self.marks, job)
         told = (self.directory / f"told-{job}").read_text()
         why = f"{job}, {told}"
-        assert marks.overlap(own) is None, why
+        assert marks.overlap(own) is None, f"{why}: {marks.overlap(own)}"
         assert marks.executions(own) in allowed, f"{why}: ran {marks.executions(own)}"
-        assert marks.alive(job) == [], why
+        assert marks.alive(self.marks, job) == [], f"{why}: {marks.alive(self.marks, job)}"
         verdict = verify(await self.bus.history.read(TENANT, job))
         assert not verdict.broken, f"{why}: {verdict.broken}"
 
@@ -116,4 +119,5 @@ async def stand(directory: Path) -> AsyncIterator[Stand]:
         try:
             yield Stand(bus, place, directory)
         finally:
+            marks.end_all(directory / "marks")
             await bus.close()

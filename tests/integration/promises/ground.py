@@ -143,7 +143,7 @@ class Ground:
         """No law is broken in the job's history, and nothing of it is alive."""
         verdict = verify(await self.history(job))
         assert not verdict.broken, verdict.broken
-        assert marks.alive(job) == []
+        assert marks.alive(self.marks, job) == []
 
 
 def names(entries: list[Entry]) -> list[str]:
@@ -163,4 +163,5 @@ async def ground(directory: Path) -> AsyncIterator[Ground]:
         try:
             yield Ground(directory, node, settings, bus)
         finally:
+            marks.end_all(directory / "marks")
             await bus.close()
