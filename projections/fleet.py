@@ -140,11 +140,17 @@ def entry_of(record: Record, around: Around) -> FleetEntry:
         submitted_at=record.submitted_at,
         revision=record.revision,
         number=record.number,
-        cluster_read_at=around.cluster_read_at or (around.found.as_of if around.found else record.as_of),
+        cluster_read_at=_read_at(record, around),
         runs=sum(1 for o in record.objects.values() for r in o.runs if r.started_at is not None),
         outcome="cancelled" if record.cancel else outcome.outcome.value if outcome else None,
         cause=outcome.cause.kind.value if outcome else None,
     )
+
+
+def _read_at(record: Record, around: Around) -> datetime | None:
+    """The newest look at the cluster that is known of."""
+    found_at = around.found.as_of if around.found else None
+    return max((at for at in (found_at, around.cluster_read_at, record.as_of) if at is not None), default=None)
 
 
 def line_of(what: str) -> str:

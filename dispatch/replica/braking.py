@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import structlog
 
@@ -25,6 +25,10 @@ class Braking:
         self._hands = hands
         self._mine = mine
         self._bursts = Bursts()
+
+    def restore(self, running: Iterable[tuple[str, str, str]]) -> None:
+        """Begin from those known to run (tenant, cluster, job): else a few ends would look like many."""
+        self._bursts.restore(running)
 
     async def seen(self, entry: Entry) -> None:
         for tenant, cluster in self._bursts.apply(entry):

@@ -13,6 +13,7 @@ import structlog
 
 from projections import fleet
 from projections.fleet import Checkpoint
+from projections.status import State
 from streams import subjects
 from streams.errors import ConflictError, StreamError, WrongStreamError
 from streams.messages.events import Entry, Envelope, JobSettled
@@ -55,17 +56,24 @@ class OpenJobs:
         return (*sorted(self.open), *sorted(self.settled))
 
 
-async def begin(jobs: OpenJobs, buckets: Buckets) -> None:
-    """Start from what the bucket holds, if it says up to where it is complete."""
+async def begin(jobs: OpenJobs, buckets: Buckets) -> list[tuple[str, str, str]]:
+    """Start from what the bucket holds, if it says up to where it is complete.
+
+    Returns who runs by its word: tenant, cluster and job; nobody if the history is followed from its first event.
+    """
     stored = await buckets.get_status(fleet.CHECKPOINT)
     checkpoint = fleet.decode_checkpoint(stored.data) if stored is not None else None
+    running: list[tuple[str, str, str]] = []
     if checkpoint is None:
-        return
+        return running
     async for entry in buckets.list_status():
         told = fleet.decode(entry.data)
         if told is not None and not told.settled:
             jobs.open.add(told.name)
+            if told.state is State.RUNNING:
+                running.append((told.tenant, told.cluster, told.job))
     jobs.revision = checkpoint.complete_to
+    return running
 
 
 async def follow(history: History, jobs: OpenJobs, seen: Callable[[Entry], Awaitable[None]]) -> None:

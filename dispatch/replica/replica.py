@@ -210,7 +210,7 @@ class Replica:
         """Keep the names of the open jobs; a newer generation of the history ends this replica."""
         braking = Braking(self.hands, lambda cluster: not self.settings.observe and self._mine(("brake", cluster)))
         try:
-            await follower.begin(self.open_jobs, self.bus.buckets)
+            braking.restore(await follower.begin(self.open_jobs, self.bus.buckets))
             await follower.follow(self.bus.history, self.open_jobs, braking.seen)
         except WrongStreamError as error:
             self.fatal = error
