@@ -29,7 +29,8 @@ def plain(value: object) -> object:
         case Mapping():
             return {str(plain(key)): plain(item) for key, item in value.items()}
         case msgspec.Struct():
-            return {name: plain(getattr(value, name)) for name in value.__struct_fields__}
+            names = zip(value.__struct_fields__, value.__struct_encode_fields__, strict=True)
+            return {wire: plain(getattr(value, name)) for name, wire in names}
         case _ if dataclasses.is_dataclass(value):
             return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
         case tuple() if hasattr(value, "_fields"):

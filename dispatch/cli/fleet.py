@@ -11,22 +11,18 @@ from dispatch.cli.looking import Beat, beats
 from dispatch.cli.session import Session
 from dispatch.identity import now
 from projections.fleet import CHECKPOINT, Checkpoint, FleetEntry, decode, decode_checkpoint, listed
+from projections.status import Alert
 from streams.errors import StreamError
-
-SILENT_AFTER_S = 120.0
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterSeen:
-    """When a cluster last answered, and of which kind its word is."""
+    """When a cluster last answered; `unreachable`: the latest look at one of its jobs got no answer."""
 
     name: str
     read_at: datetime | None
     open_jobs: int
-
-    def unreachable(self, at: datetime) -> bool:
-        """Whether it has been silent for long."""
-        return self.read_at is None or (at - self.read_at).total_seconds() > SILENT_AFTER_S
+    unreachable: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +53,11 @@ class FleetRead:
             for name, at in beat.clusters.items():
                 times[name] = _newest(times.get(name), at)
         counts: dict[str, int] = {}
+        silent = {entry.cluster for entry in self.open if Alert.UNREACHABLE in entry.alerts}
         for entry in self.open:
             counts[entry.cluster] = counts.get(entry.cluster, 0) + 1
             times[entry.cluster] = _newest(times.get(entry.cluster), entry.cluster_read_at)
-        return [ClusterSeen(name, times[name], counts.get(name, 0)) for name in sorted(times) if name]
+        return [ClusterSeen(name, times[name], counts.get(name, 0), name in silent) for name in sorted(times) if name]
 
 
 def _newest(one: datetime | None, other: datetime | None) -> datetime | None:

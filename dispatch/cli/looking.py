@@ -12,7 +12,8 @@ from dispatch.cli.session import Read, Session
 from dispatch.cli.views.frame import Frame
 from dispatch.identity import now
 from projections.controls import Controls, fold_controls
-from projections.status import Around
+from projections.fleet import FleetEntry, decode, key_of
+from projections.status import Alert, Around
 from streams.errors import StreamError
 from streams.messages.values import Instant
 from streams.subjects import CONTROLS
@@ -63,6 +64,15 @@ async def beats(session: Session) -> Beats:
     return Beats(tuple(sorted(found, key=lambda beat: beat.name)))
 
 
+async def told_of(session: Session, job: str) -> FleetEntry | None:
+    """What a replica last wrote down of the job: whether its cluster answered, whether its history went backwards."""
+    try:
+        held = await session.bus.buckets.get_status(key_of(session.tenant, job))
+    except StreamError:
+        return None
+    return decode(held.data) if held is not None else None
+
+
 async def controls(session: Session) -> Controls:
     """The tenant's controls as they stand."""
     return fold_controls(Controls(), await session.client.history(CONTROLS))
@@ -81,12 +91,18 @@ async def frame_of(session: Session, read: Read, *, live: bool = False, then: bo
     spec = read.record.spec
     cluster = spec.cluster if spec is not None else ""
     names = living.names()
+    entry = await told_of(session, read.job)
+    times = [living.read_at(cluster), entry.cluster_read_at if entry is not None else None]
+    read_at = max((at for at in times if at is not None), default=None)
+    silent = entry is not None and Alert.UNREACHABLE in entry.alerts
     around = Around(
         now=now(),
         controls=await controls(session),
         read_at=now(),
-        cluster_read_at=living.read_at(cluster),
+        cluster_read_at=read_at,
+        unreachable_since=(read_at or read.record.at) if silent else None,
         attended=None if names is None else bool(names),
+        regressed=entry.regressed if entry is not None else "",
     )
     if live and spec is not None:
         around = await _asked(session, read, around)

@@ -23,10 +23,11 @@ def header_line(where: str, fleet: FleetRead, times: Times, screen: Screen) -> s
         counts += ", " + screen.paint(f"{needing} {verb} a person", "red")
     parts = [where, times.header(), counts]
     for seen in fleet.clusters():
-        if seen.read_at is None:
+        if seen.unreachable:
+            since = f" {times.since(seen.read_at)}" if seen.read_at else ""
+            parts.append(screen.paint(f"{seen.name} UNREACHABLE{since}", "yellow"))
+        elif seen.read_at is None:
             parts.append(f"{seen.name} never read")
-        elif seen.unreachable(fleet.at):
-            parts.append(screen.paint(f"{seen.name} UNREACHABLE {times.since(seen.read_at)}", "yellow"))
         else:
             parts.append(f"{seen.name} {times.since(seen.read_at)} ago")
     return " · ".join(parts)
@@ -34,7 +35,7 @@ def header_line(where: str, fleet: FleetRead, times: Times, screen: Screen) -> s
 
 def list_lines(entries: Sequence[FleetEntry], fleet: FleetRead, times: Times, screen: Screen) -> list[str]:
     """The table of jobs."""
-    silent = {seen.name: seen for seen in fleet.clusters() if seen.unreachable(fleet.at)}
+    silent = {seen.name: seen for seen in fleet.clusters() if seen.unreachable}
     rows = [HEADER]
     for entry in entries:
         waits = clean(times.local(entry.waits)) or "-"
@@ -91,7 +92,7 @@ def fleet_lines(where: str, fleet: FleetRead, times: Times, screen: Screen) -> l
     if alerts:
         lines += wrap_items("ALERTS    ", [f"{alert} {count}" for alert, count in sorted(alerts.items())], screen.width)
     for seen in fleet.clusters():
-        if seen.unreachable(fleet.at):
+        if seen.unreachable:
             since = f" {times.since(seen.read_at)}" if seen.read_at else ""
             jobs = f"{seen.open_jobs} jobs as last seen; nothing is decided from silence"
             lines.append(screen.paint(f"{seen.name} UNREACHABLE{since}: {jobs}", "yellow"))

@@ -182,7 +182,7 @@ async def test_following_prints_what_happens_from_now_on_until_the_end() -> None
         await driver.settle()
         assert await following == Exit.DONE
     lines = stage.said.splitlines()
-    assert re.match(r"llama  running, waits: a live supervisor +Ctrl-C leaves, the job goes on$", lines[0])
+    assert re.match(r"llama  running, waits( \S+)?: a live supervisor +Ctrl-C leaves, the job goes on$", lines[0])
     assert re.match(r"\d\d:\d\d:\d\d  #10   evidence  .+$", lines[1])
     assert re.match(r"llama  SUCCEEDED  settled #\d+", lines[-1])
 
