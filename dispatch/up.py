@@ -195,16 +195,17 @@ class Up:
             await asyncio.sleep(RESTART_AFTER_S)
 
 
-async def _spawn(options: Path, log_path: Path) -> asyncio.subprocess.Process:
-    """One supervisor with the packages that this process runs, wherever it was started; not in our foreground
-    group, so that Ctrl-C leaves the order of stopping to us.
-    """
+def program(options: Path) -> tuple[str, ...]:
+    """The command line of one supervisor with these options, with the packages that this process runs."""
     root = str(Path(packages.__file__).resolve().parent.parent)
     begin = "import sys; sys.path.insert(0, sys.argv.pop(1)); from dispatch.supervise import main; sys.exit(main())"
+    return (sys.executable, "-P", "-c", begin, root, str(options))
+
+
+async def _spawn(options: Path, log_path: Path) -> asyncio.subprocess.Process:
+    """One supervisor, not in our foreground group, so that Ctrl-C leaves the order of stopping to us."""
     with log_path.open("ab") as log:
-        return await asyncio.create_subprocess_exec(
-            sys.executable, "-P", "-c", begin, root, str(options), stdout=log, stderr=log, start_new_session=True
-        )
+        return await asyncio.create_subprocess_exec(*program(options), stdout=log, stderr=log, start_new_session=True)
 
 
 async def _drain(process: asyncio.subprocess.Process) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -26,7 +27,9 @@ from streams.jetstream.settings import BusSettings
 from streams.jetstream.setup import setup
 from streams.jetstream.wire import Wire
 from streams.messages.calls import Capabilities, JobName, OpenCall, StartCall
+from streams.messages.commands import SubmitJob
 from streams.messages.events import Entry, Envelope
+from streams.messages.plan import RecoveryPlan
 from streams.messages.spec import JobSpec, Run, Unmatched
 from streams.messages.values import Found, ObjectRef
 from tests.integration.kills import marks
@@ -116,6 +119,11 @@ class Ground:
             env={"MARKS": str(self.marks)},
             unmatched=unmatched,
         )
+
+    def submit(self, job: str) -> SubmitJob:
+        """The command that submits a short job that never runs again."""
+        at = datetime.now(UTC)
+        return SubmitJob(command=f"s-{job}", tenant=TENANT, job=job, at=at, spec=self.spec(":"), plan=RecoveryPlan())
 
     async def history(self, job: str) -> list[Entry]:
         return list(await self.bus.history.read(TENANT, job))
