@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from projections.status import view
 from scripts import reference_cli
 from streams.messages import events, reasons, receipts, spec, values
 from streams.messages.commands import Command, CommandBase
@@ -46,6 +47,7 @@ WORDS: dict[str, tuple[type[StrEnum], ...]] = {
     ),
     "What people decide": (values.Disposition, values.HoldKind, values.Outcome),
     "Receipts": (receipts.Answer, receipts.Progress),
+    "What a job is told to be": (view.State, view.Alert, view.Nature),
 }
 
 
