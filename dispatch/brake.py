@@ -21,6 +21,7 @@ SHARE = 5
 BRAKES_FOR = timedelta(minutes=15)
 AGAIN_AFTER = timedelta(minutes=1)
 ASKED_FOR = (CauseKind.COMPLETED, CauseKind.STOPPED, CauseKind.STOPPED_OUTSIDE)
+ON = (Phase.RUNNING, Phase.ENDING)
 
 Place = tuple[str, str]
 
@@ -111,7 +112,7 @@ class Bursts:
         known = phases.get(seen.object)
         phases[seen.object] = seen.phase
         running = self._running.setdefault(place, set())
-        if Phase.RUNNING in phases.values():
+        if any(phase in ON for phase in phases.values()):
             running.add(entry.job)
         else:
             running.discard(entry.job)
