@@ -9,7 +9,6 @@ ForeignPackageError    another distribution's package stands where one of ours s
 from __future__ import annotations
 
 from importlib.machinery import PathFinder
-from importlib.metadata import distributions
 from pathlib import Path
 
 PACKAGES = ("streams", "projections", "adapters", "dispatch")
@@ -35,6 +34,8 @@ def check_packages(*, root: Path = ROOT, search: list[str] | None = None) -> Non
 
 
 def _sentence(name: str, found: Path | None, search: list[str] | None) -> str:
+    from importlib.metadata import distributions  # noqa: PLC0415  it costs as much as the rest of a start, and few need it
+
     installed = {
         distribution.name for distribution in (distributions() if search is None else distributions(path=search))
     }
