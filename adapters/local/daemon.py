@@ -49,7 +49,7 @@ class Daemon:
         self.host = LocalHost(
             state_dir, settings, HostClock(state_dir / "clock", boot=boot, wall_ns=wall_ns), boot=boot
         )
-        self.leaving = False
+        self.leaving = self.dismissed = False
         self._settings_at = 0
         self._called_at = self._swept_at = time.monotonic()
 
@@ -103,10 +103,16 @@ class Daemon:
     def is_idle(self) -> bool:
         """Nothing is alive and nobody has called for a while. A request that comes now starts another daemon."""
         quiet_s = time.monotonic() - self._called_at
-        return not self.host.busy and quiet_s > self.host.settings.idle_s and not self.inbox.waiting()
+        long_enough = self.dismissed or quiet_s > self.host.settings.idle_s
+        return not self.host.busy and long_enough and not self.inbox.waiting()
 
     def leave(self, *_: object) -> None:
         self.leaving = True
+        self.bell.ring()
+
+    def dismiss(self, *_: object) -> None:
+        """Leave as soon as nothing is alive, without waiting for callers."""
+        self.dismissed = True
         self.bell.ring()
 
 
@@ -140,6 +146,16 @@ def is_up(state_dir: Path) -> bool:
     return False
 
 
+def dismiss(state_dir: Path) -> None:
+    """Let the daemon that serves this directory leave as soon as nothing is alive; nothing to do if there is none."""
+    try:
+        told = json.loads((state_dir / WHO).read_bytes())
+        if is_up(state_dir):
+            os.kill(told["pid"], signal.SIGUSR1)
+    except (FileNotFoundError, ProcessLookupError):
+        return
+
+
 def spawn(state_dir: Path, command: tuple[str, ...] | None = None) -> int:
     """Start a daemon, in a session of its own; its pid. If another one has the lock it leaves at once."""
     argv = command or (sys.executable, "-P", "-c", BOOTSTRAP, str(ROOT))
@@ -162,6 +178,7 @@ def run(state_dir: Path, *, wall_ns: Callable[[], int] = time.time_ns) -> None:
     become_subreaper()  # what a dead runner leaves falls to us
     daemon = Daemon(state_dir, wall_ns=wall_ns)
     signal.signal(signal.SIGTERM, daemon.leave)
+    signal.signal(signal.SIGUSR1, daemon.dismiss)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     write_whole(state_dir / WHO, json.dumps({"pid": os.getpid()}).encode(), durable=False)

@@ -82,8 +82,8 @@ class Runner:
         while self.cause is None or self.anything_left():
             if self.cause is not None:
                 self.press()
-            number = self.wait()
-            self.reap()
+            number, sender = self.wait()
+            self.reap(sender if number == signal.SIGCHLD else 0)
             self.heed_order()
             self.heed_signal(number)
             self.heed_limits()
@@ -102,21 +102,28 @@ class Runner:
         except LaunchError as error:
             self.end("launch-failed", raw={"error": str(error)})
 
-    def wait(self) -> int:
-        """Until something happens, or the next look is due; the signal that came, or 0."""
+    def wait(self) -> tuple[int, int]:
+        """Until something happens, or the next look is due; the signal that came, if any, and from which process."""
         due = LOOK_EVERY_S if self.cause is None else PRESS_EVERY_S
         limit = self.plan.time_limit_s
         if limit is not None and self.cause is None:
             mark = limit if self.warned else limit - self.plan.signal_before_s
             due = min(due, max(mark - self.ran_s(), 0.0))
         came = signal.sigtimedwait(WATCHED, due)
-        return came.si_signo if came is not None else 0
+        return (came.si_signo, came.si_pid) if came is not None else (0, 0)
 
     def ran_s(self) -> float:
         return time.monotonic() - self.begun
 
-    def reap(self) -> None:
-        """Take every exit there is; the first rank that failed, or the last that completed, gives the cause."""
+    def reap(self, first: int = 0) -> None:
+        """Take every exit there is; the first rank that failed, or the last that completed, gives the cause.
+
+        `first`: whose exit came first. Of several SIGCHLD that wait the kernel keeps the first, and who it was from.
+        """
+        if first:
+            with contextlib.suppress(ChildProcessError):
+                pid, status = os.waitpid(first, os.WNOHANG)
+                self.note_exit(pid, os.waitstatus_to_exitcode(status))
         with contextlib.suppress(ChildProcessError):
             while True:
                 pid, status = os.waitpid(-1, os.WNOHANG)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from streams.messages.spec import Resources, Run, SignalBeforeLimit, SignalName
 from streams.messages.values import CauseKind, Phase
 from tests.conformance.local_world import LocalWorld, read_marks
 from tests.conformance.scheduler_world import Job
-from tests.integration.local.jobs import appears, begin, child_of, ends, leaves_a_child
+from tests.integration.local.jobs import appears, begin, child_of, ends, leaves_a_child, runner_pid
 
 MIB = 1024 * 1024
 
@@ -29,6 +30,30 @@ sys.exit(7) if os.environ["RANK"] == "1" else time.sleep(3600)
     assert cause.nodes == (os.uname().nodename,)
     assert sorted(rank for _, _, rank, _ in read_marks(world.marks, job.name)) == [0, 1, 2]
     assert await job.alive() == 0
+
+
+async def test_of_two_ranks_that_failed_while_the_runner_stood_still_the_first_gives_the_cause(
+    world: LocalWorld, job: Job, tmp_path: Path
+) -> None:
+    then = f"""
+rank = int(os.environ["RANK"])
+while not os.path.exists("{tmp_path}/go-" + str(rank)):
+    time.sleep(0.005)
+os._exit(10 + rank)
+"""
+    ref = await begin(world, job, then, ranks=3)
+    await job.reaches(ref, Phase.RUNNING)
+    while len(read_marks(world.marks, job.name)) < 3:
+        await world.pass_time(world.step_s)
+    runner = runner_pid(world, ref)
+    os.kill(runner, signal.SIGSTOP)
+    for left, rank in enumerate((2, 0, 1), start=1):
+        (tmp_path / f"go-{rank}").touch()
+        while sum(alive for *_, alive in read_marks(world.marks, job.name)) > 3 - left:
+            await world.pass_time(world.step_s)
+    os.kill(runner, signal.SIGCONT)
+    cause = await ends(job, ref)
+    assert (cause.exit_code, cause.rank) == (12, 2)
 
 
 async def test_a_rank_that_ignores_term_when_another_failed_is_killed_after_the_grace(
