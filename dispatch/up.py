@@ -21,6 +21,7 @@ from typing import IO
 
 import msgspec
 
+from adapters.local import daemon
 from adapters.local.adapter import LocalAdapter
 from dispatch import packages
 from dispatch.setup import new_installation, set_up
@@ -32,6 +33,7 @@ from streams.jetstream.server import OwnServer, start_server
 from streams.jetstream.settings import BusSettings
 
 SHARDS = 8
+LOCAL = "local"
 LEASE_S = 5.0
 RESTART_AFTER_S = 0.5
 QUICK_DEATH_S = 5.0
@@ -85,6 +87,7 @@ class Up:
             finally:
                 (self.directory / "up.json").unlink(missing_ok=True)
                 await server.stop()
+                daemon.dismiss(self.directory / LOCAL)
 
     def _lock(self) -> None:
         """One `up` a directory: two would start each other's supervisors again."""
@@ -103,7 +106,7 @@ class Up:
         bus = await connect(settings)
         try:
             facts = await check(bus, Profile.SINGLE)
-            adapter = LocalAdapter(self.directory / "local", slots=self.options.slots, base_dir=Path.cwd())
+            adapter = LocalAdapter(self.directory / LOCAL, slots=self.options.slots, base_dir=Path.cwd())
             self._tell_where(server)
             keepers = [
                 asyncio.create_task(self._keep(f"sv-{number}", server, adapter))
@@ -155,6 +158,7 @@ class Up:
             "tenant": self.options.tenant,
             "cluster": "local",
             "pid": os.getpid(),
+            "supervisors": self.pids,
         }
         path = self.directory / "up.json"
         new = path.with_suffix(".new")
@@ -182,6 +186,7 @@ class Up:
             began_at = asyncio.get_running_loop().time()
             process = await _spawn(path, log_path)
             self.pids[name] = process.pid
+            self._tell_where(server)
             try:
                 code = await process.wait()
             except asyncio.CancelledError:

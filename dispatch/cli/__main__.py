@@ -1,0 +1,9 @@
+"""`python -m dispatch.cli`: the program where its script is not on the path."""
+
+from __future__ import annotations
+
+import sys
+
+from dispatch.cli.main import main
+
+sys.exit(main())
