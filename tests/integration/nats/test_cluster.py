@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
 
+from streams.errors import RegressionError, SettingsError
 from streams.jetstream.check import Profile, check
 from streams.jetstream.connect import BusSettings, connect
 from streams.jetstream.generation import Exported, new_generation
@@ -14,7 +16,7 @@ from streams.jetstream.layout import Layout
 from streams.jetstream.setup import setup
 from streams.jetstream.wire import Wire
 from streams.messages.events import Entry, Envelope
-from tests.conformance.streams_world import until
+from tests.conformance.streams_world import an_event, numbers, take_until, until, write
 from tests.integration.nats.load import Load, leader_of, whole_history
 from tests.servers.nats import NatsNode, cluster, cluster_ready, node_named
 
@@ -131,7 +133,7 @@ async def test_three_servers_pass_the_start_up_check_only_if_all_are_watched(nod
     assert sorted(server.name for server in servers) == ["n1", "n2", "n3"]
     await bus.close()
     one = await connect(BusSettings(urls=urls, monitoring_urls=(nodes[0].monitoring_url,)))
-    with pytest.raises(Exception, match="1 of 3 servers are named"):
+    with pytest.raises(SettingsError, match="1 of 3 servers are named"):
         await check(one, Profile.PRODUCTION)
     await one.close()
 
@@ -157,3 +159,34 @@ async def test_a_restore_on_three_servers_keeps_every_revision(nodes: tuple[Nats
 
     assert await until(read_back, lambda found: len(found) >= 1200) == exported
     await bus.close()
+
+
+async def test_a_history_restored_from_older_copies_is_noticed_by_who_had_read_further(
+    nodes: tuple[NatsNode, ...],
+) -> None:
+    bus = await connect(BusSettings(urls=tuple(node.url for node in nodes), regression_after_s=2.0))
+    await write(bus, 3)
+    await restart_all(nodes, between=lambda node: shutil.copytree(node.directory / "store", node.directory / "copy"))
+    *_, last = await write(bus, 3, first=4)
+    await restart_all(nodes, between=_put_back)
+    with pytest.raises(RegressionError) as told:
+        await bus.history.append(an_event(7, expected=last))
+    assert (told.value.expected, told.value.current) == (last, 3)
+    with pytest.raises(RegressionError):
+        await take_until(bus.history.follow(after=last), lambda taken: len(taken) == 1)
+    assert numbers(list(await bus.history.read("nlp", "llama"))) == ["h-1", "h-2", "h-3"]
+    await bus.close()
+
+
+async def restart_all(nodes: tuple[NatsNode, ...], *, between: Callable[[NatsNode], object]) -> None:
+    for node in nodes:
+        node.stop()
+    for node in nodes:
+        between(node)
+        node.spawn()
+    await cluster_ready(nodes)
+
+
+def _put_back(node: NatsNode) -> None:
+    shutil.rmtree(node.directory / "store")
+    (node.directory / "copy").rename(node.directory / "store")
