@@ -6,7 +6,6 @@ import os
 import secrets
 import socket
 from datetime import UTC, datetime
-from importlib import metadata
 
 from streams.messages.event_ids import event_id
 
@@ -34,6 +33,8 @@ def replica_name() -> str:
 
 def version() -> str:
     """The installed distribution's version; `0+checkout` when it runs from a bare checkout."""
+    from importlib import metadata  # noqa: PLC0415  a tenth of a command's start, and few commands ask
+
     try:
         return metadata.version("dispatch-supervisor")
     except metadata.PackageNotFoundError:

@@ -11,6 +11,12 @@ from enum import Enum
 import msgspec
 
 from dispatch.cli.times import wire_time
+from dispatch.identity import now
+
+
+def stamp() -> str:
+    """Now, as a document says when it was made."""
+    return wire_time(now())
 
 
 def plain(value: object) -> object:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import os
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
@@ -12,12 +11,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from dispatch.cli.params import ChangeFlags, GlobalFlags
 from dispatch.cli.screen import Screen, screen_for, write_document
-from dispatch.cli.times import Times, wire_time
-from dispatch.config import Flags, Settings, resolve
-from dispatch.identity import now
 
 if TYPE_CHECKING:
     from dispatch.cli.session import Session
+    from dispatch.cli.times import Times
+    from dispatch.config import Settings
 
 T = TypeVar("T")
 TIMEOUT_S = 10.0
@@ -42,6 +40,8 @@ class Tool:
     @functools.cached_property
     def settings(self) -> Settings:
         """Where the bus is and in whose name. Raises ConfigError."""
+        from dispatch.config import Flags, resolve
+
         flags = self.flags
         typed = Flags(flags.context, flags.nats, flags.creds, flags.tenant, flags.cluster)
         return resolve(typed, os.environ, Path.cwd())
@@ -50,10 +50,15 @@ class Tool:
         """Times as of now, in the reader's zone."""
         from datetime import UTC
 
+        from dispatch.cli.times import Times
+        from dispatch.identity import now
+
         return Times(now(), UTC if self.flags.utc else None)
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Run a command's coroutine in an event loop of its own."""
+        import asyncio
+
         return asyncio.run(work)
 
     @asynccontextmanager
@@ -69,16 +74,16 @@ class Tool:
 
     def document(self, view: str, data: object, *, number: int = 1) -> None:
         """The answer as one JSON document of schema `dispatch.VIEW/NUMBER`."""
-        from dispatch.cli.documents import plain
+        from dispatch.cli.documents import plain, stamp
 
         body: Mapping[str, object] = {"data": plain(data)}
-        write_document(f"dispatch.{view}/{number}", wire_time(now()), body, self.screen.out)
+        write_document(f"dispatch.{view}/{number}", stamp(), body, self.screen.out)
 
     def failed(self, view: str, error: Mapping[str, object]) -> None:
         """An error as one JSON document."""
-        from dispatch.cli.documents import plain
+        from dispatch.cli.documents import plain, stamp
 
-        write_document(f"dispatch.{view}/1", wire_time(now()), {"error": plain(error)}, self.screen.out)
+        write_document(f"dispatch.{view}/1", stamp(), {"error": plain(error)}, self.screen.out)
 
     def stream(self, item: Mapping[str, object]) -> None:
         """One line of a stream."""

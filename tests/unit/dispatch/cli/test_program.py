@@ -126,7 +126,7 @@ def test_a_fault_of_dispatch_itself_is_exit_1_and_leaves_a_report_without_argume
     def broken(*_: object) -> None:
         raise RuntimeError("unforeseen")
 
-    monkeypatch.setattr("dispatch.cli.tool.resolve", broken)
+    monkeypatch.setattr("dispatch.config.resolve", broken)
     assert run(["list", "--tenant", "s3cret"]) == 1
     err = capsys.readouterr().err
     assert "RuntimeError: unforeseen" in err
@@ -142,7 +142,7 @@ def test_a_traceback_is_shown_only_when_asked(
     def broken(*_: object) -> None:
         raise RuntimeError("unforeseen")
 
-    monkeypatch.setattr("dispatch.cli.tool.resolve", broken)
+    monkeypatch.setattr("dispatch.config.resolve", broken)
     assert run(["list", "-v"]) == 1
     assert "Traceback" in capsys.readouterr().err
 
@@ -153,7 +153,7 @@ def test_ctrl_c_leaves_with_130_and_one_line(
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("dispatch.cli.tool.resolve", interrupted)
+    monkeypatch.setattr("dispatch.config.resolve", interrupted)
     assert run(["list"]) == 130
     assert capsys.readouterr().err == "\ninterrupted; no job was touched\n"
 
