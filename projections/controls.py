@@ -37,6 +37,8 @@ class Control(Value, frozen=True, kw_only=True):
 
 
 class Controls(Value, frozen=True, kw_only=True):
+    """Everything that stands for one tenant: by cluster, and under "" for all of them."""
+
     revision: int = 0
     number: int = 0
     ids: frozenset[str] = frozenset()

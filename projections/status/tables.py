@@ -129,6 +129,7 @@ def processes_of(held: ObjectRecord, run: RunRecord) -> str:
 
 
 def budgets_of(picture: Picture) -> tuple[BudgetView, ...]:
+    """Every rule with a budget of its own, in the order of the plan."""
     record = picture.record
     return tuple(
         BudgetView(
@@ -213,6 +214,7 @@ def _call(call: CallRecord) -> CallView:
 
 
 def avoids_of(picture: Picture) -> tuple[str, ...]:
+    """The nodes that the newest submission keeps off."""
     newest = picture.record.newest
     return newest.avoid_nodes if newest else ()
 
@@ -221,6 +223,7 @@ def avoids_of(picture: Picture) -> tuple[str, ...]:
 
 
 def cancel_of(picture: Picture) -> CancelView | None:
+    """How far the cancel got, or None if nobody asked for one."""
     cancel = picture.record.cancel
     if cancel is None:
         return None
@@ -246,6 +249,7 @@ def _complete(cancel: CancelRecord) -> StageView | None:
 
 
 def outcome_of(picture: Picture) -> OutcomeView | None:
+    """The outcome that stands, a cancel included, or None."""
     record = picture.record
     if record.cancel is not None:
         return OutcomeView(outcome="cancelled", cause=None, rule="person", submission=None, at=record.cancel.at)

@@ -99,12 +99,16 @@ class AsOf(View, frozen=True, kw_only=True):
 
 
 class AttemptView(View, frozen=True, kw_only=True):
+    """One Start. `reply` None: no answer yet; `given-up` once a person or a rule gave it up."""
+
     n: int
     reply: str | None
     object: str | None
 
 
 class SubmissionView(View, frozen=True, kw_only=True):
+    """One submission: by which rule, paid for by which key, its Starts and the object chosen."""
+
     n: int
     rule: str
     budget_key: str
@@ -138,6 +142,8 @@ class ExecutionView(View, frozen=True, kw_only=True):
 
 
 class BudgetView(View, frozen=True, kw_only=True):
+    """How often a rule was used, of how often it may be, and the pause before its next use."""
+
     rule: str
     used: int
     of: int
@@ -173,6 +179,8 @@ class StageView(View, frozen=True, kw_only=True):
 
 
 class CancelView(View, frozen=True, kw_only=True):
+    """How far a cancel got. `blocked_by`: what keeps it from being complete, a phrase each."""
+
     asked_at: Instant
     committed: StageView
     stopped: StageView | None
@@ -191,12 +199,16 @@ class OutcomeView(View, frozen=True, kw_only=True):
 
 
 class ClauseView(View, frozen=True, kw_only=True):
+    """One condition of settlement, and the things it waits for."""
+
     name: str
     holds: bool
     waits_for: tuple[str, ...]
 
 
 class SettledView(View, frozen=True, kw_only=True):
+    """Whether the job is settled, and every condition of that."""
+
     holds: bool
     clauses: tuple[ClauseView, ...]
 

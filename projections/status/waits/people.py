@@ -57,6 +57,7 @@ def gone_back(picture: Picture) -> str:
 
 
 def regressed(picture: Picture) -> list[Waiting]:
+    """The wait of a history that has gone backwards."""
     why = gone_back(picture)
     if not why:
         return []
