@@ -1,0 +1,39 @@
+"""The newest pair of each job is kept, and the one that a rewritten history lacks is not overwritten (L14)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from adapters.floors import FloorStore, newer
+from streams.messages.calls import JobName
+from streams.messages.values import Floor
+
+LLAMA = JobName(installation="main", tenant="nlp", job="llama")
+BERT = JobName(installation="main", tenant="nlp", job="bert")
+
+
+def floor(revision: int, nonce: str = "a") -> Floor:
+    return Floor(revision=revision, nonce=nonce * 26)
+
+
+def test_the_newest_pair_is_kept_for_each_job_and_over_a_restart(tmp_path: Path) -> None:
+    store = FloorStore(tmp_path)
+    for revision in (7, 9, 8):
+        store.note(LLAMA, floor(revision))
+    assert store.newest(LLAMA) == floor(9)
+    assert FloorStore(tmp_path).newest(LLAMA) == floor(9)
+    assert store.newest(BERT) is None
+
+
+def test_of_two_events_at_one_revision_the_first_is_kept_because_the_second_history_lacks_it(tmp_path: Path) -> None:
+    store = FloorStore(tmp_path)
+    store.note(LLAMA, floor(9, "a"))
+    store.note(LLAMA, floor(9, "b"))
+    assert store.newest(LLAMA) == floor(9, "a")
+    assert newer(floor(9, "a"), floor(9, "b")) == floor(9, "a")
+
+
+def test_of_several_agents_pairs_the_newest_counts() -> None:
+    assert newer(floor(3), floor(4)) == newer(floor(4), floor(3)) == floor(4)
+    assert newer(None, floor(4)) == newer(floor(4), None) == floor(4)
+    assert newer(None, None) is None

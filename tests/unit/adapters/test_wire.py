@@ -1,0 +1,111 @@
+"""Requests and replies pass as bytes without a loss, and an error keeps its class."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import msgspec
+import pytest
+
+from adapters import wire
+from adapters.asking import AskingAdapter
+from adapters.errors import (
+    AdapterError,
+    DeadlinePassedError,
+    OutcomeUnknownError,
+    PodsRemainError,
+    RefusedError,
+    UnreachableError,
+)
+from streams.messages.calls import Capabilities, HoldCall, JobName, OpenCall, StopJobCall
+from streams.messages.values import Floor, Found, ObjectRef, Phase, Sighting
+
+NAME = JobName(installation="main", tenant="nlp", job="llama")
+REF = ObjectRef(cluster="hpc2", id="88213", created="0" * 26)
+AT = datetime(2026, 11, 30, 2, 43, 31, 123456, tzinfo=UTC)
+PAIR = Floor(revision=48219, nonce="0" * 26)
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        OpenCall(name=NAME, call=3, deadline_at=AT, pair=PAIR, object=REF, run=0, submission=1),
+        HoldCall(name=NAME, call=3, deadline_at=AT, pair=PAIR, object=REF, instances=("c-1", "c-2")),
+        StopJobCall(name=NAME, call=4, deadline_at=AT, pair=PAIR, spare=(REF,)),
+        wire.CapabilitiesQuery(),
+        wire.FindQuery(name=NAME),
+        wire.CeasedQuery(name=NAME, object=REF, run=2),
+        wire.OutputQuery(name=NAME, object=REF, run=0, rank=3, offset=-100),
+    ],
+    ids=wire.verb_of,
+)
+def test_a_request_is_read_as_it_was_written(request_: wire.Request) -> None:
+    assert wire.decode_request(wire.encode(request_)) == request_
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        wire.Done(),
+        wire.Done(object=REF),
+        wire.FoundReply(found=Found(as_of=AT, floor=PAIR, sightings=(Sighting(object=REF, phase=Phase.GATED),))),
+        wire.FoundReply(found=Found(as_of=AT, detail=((REF, "Priority"),))),
+        wire.CapabilitiesReply(capabilities=Capabilities(kind="local", call_bound_s=5.0, requeue_of=(Phase.ENDED,))),
+        wire.OutputReply(data=b"\x00\xff\n", next=3),
+    ],
+)
+def test_a_reply_is_read_as_it_was_written(reply: wire.Reply) -> None:
+    assert wire.decode_reply(wire.encode(reply)) == reply
+
+
+@pytest.mark.parametrize(
+    "error", [RefusedError, DeadlinePassedError, UnreachableError, PodsRemainError, OutcomeUnknownError]
+)
+def test_an_error_comes_back_as_what_it_was(error: type[AdapterError]) -> None:
+    carried = wire.decode_reply(wire.encode(wire.failed(error("why"))))
+    assert isinstance(carried, wire.Failed)
+    back = wire.error_of(carried)
+    assert type(back) is error
+    assert str(back) == "why"
+
+
+def test_a_class_that_is_not_known_is_carried_as_the_nearest_that_is() -> None:
+    class QuotaError(RefusedError): ...
+
+    class OddError(AdapterError): ...
+
+    assert type(wire.error_of(wire.failed(QuotaError("q")))) is RefusedError
+    assert type(wire.error_of(wire.failed(OddError("q")))) is OutcomeUnknownError
+    assert type(wire.error_of(wire.Failed(kind="newer", sentence="q"))) is OutcomeUnknownError
+
+
+@pytest.mark.parametrize("data", [b"", b"{}", b'{"verb":"fnd"}', b'{"verb":"find"}', b'{"verb":"find","name":3}'])
+def test_bytes_that_are_no_request_are_told_from_one(data: bytes) -> None:
+    with pytest.raises(msgspec.DecodeError):
+        wire.decode_request(data)
+
+
+def test_a_request_is_a_call_or_a_query_and_never_both() -> None:
+    call = StopJobCall(name=NAME, call=4, deadline_at=AT, pair=PAIR)
+    assert wire.is_call(call)
+    assert not wire.is_query(call)
+    assert wire.is_query(wire.FindQuery(name=NAME))
+    assert not wire.is_call(wire.FindQuery(name=NAME))
+
+
+class Answering(AskingAdapter):
+    """Answers everything with one reply."""
+
+    def __init__(self, reply: wire.Reply) -> None:
+        self.reply = reply
+
+    async def ask(self, request: wire.Request) -> wire.Reply:
+        return self.reply
+
+
+async def test_an_answer_to_another_question_is_no_answer() -> None:
+    adapter = Answering(wire.OutputReply(data=b"", next=0))
+    with pytest.raises(UnreachableError):
+        await adapter.find(NAME)
+    with pytest.raises(OutcomeUnknownError):
+        await adapter.stop_job(StopJobCall(name=NAME, call=4, deadline_at=AT, pair=PAIR))
