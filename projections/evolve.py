@@ -5,6 +5,7 @@ Pure. `fold` is the only loop; a fold may be split anywhere and carried on.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
 from datetime import datetime
 from typing import assert_never
@@ -25,8 +26,10 @@ from projections.record import (
 )
 from streams.messages import events
 from streams.messages.events import Entry, Envelope, Quarantined, UnknownEvent
-from streams.messages.plan import hold_key, paid_key
+from streams.messages.plan import RecoveryPlan, hold_key, paid_key
 from streams.messages.values import AttemptRef, Disposition, HoldKind, MessageRef, ObjectRef, Phase
+
+PLANS_SHARED = 1024
 
 
 def empty(tenant: str, job: str) -> Record:
@@ -125,10 +128,16 @@ def _with_object(record: Record, ref: ObjectRef, **changes: object) -> Record:
     return replace(record, objects={**record.objects, ref: replace(held, **changes)})
 
 
+@functools.lru_cache(maxsize=PLANS_SHARED)
+def _shared(plan: RecoveryPlan) -> RecoveryPlan:
+    """An equal plan, the same one for every job that has it: most jobs of a team share theirs."""
+    return plan
+
+
 def _submitted(record: Record, revision: int, envelope: Envelope, event: events.JobSubmitted) -> Record:
     record = replace(
         record,
-        submitted=event,
+        submitted=replace(event, plan=_shared(event.plan)),
         submitted_at=envelope.at,
         submitted_by=envelope.on_behalf_of or envelope.actor or "",
     )
@@ -306,7 +315,7 @@ def _adopted(record: Record, ref: ObjectRef, answered: AttemptRef) -> Record:
 
 def _given_up_with(record: Record, ref: ObjectRef, disposition: Disposition) -> Record:
     """An object that a person called gone, or to be ignored, before any was chosen takes its attempt with it."""
-    held = record.objects[ref] if ref in record.objects else None
+    held = record.objects.get(ref)
     submission = record.submission(held.submission) if held is not None and held.submission is not None else None
     if held is None or submission is None or held.attempt is None or submission.canonical is not None:
         return record

@@ -136,7 +136,7 @@ def entry_of(record: Record, around: Around) -> FleetEntry:
         gpus=spec.nodes * spec.resources.gpus_per_node if spec else 0,
         cluster=spec.cluster if spec else "",
         owner=record.submitted_by,
-        labels=dict(spec.labels) if spec else {},
+        labels=spec.labels if spec else {},
         submitted_at=record.submitted_at,
         revision=record.revision,
         number=record.number,

@@ -48,7 +48,7 @@ class Follower:
     async def run(self) -> AsyncGenerator[Stored | Caught]:
         """Raises RegressionError, WrongStreamError or NotPermittedError; ends when the connection is closed."""
         by_consumer = True
-        while not self._wire.client.is_closed:
+        while not self._wire.closed:
             try:
                 await self._check()
                 async with aclosing(self._consume() if by_consumer else self._poll()) as source:
@@ -129,6 +129,8 @@ class Follower:
 
     async def _next(self, arrived: asyncio.Queue[Msg]) -> Msg | None:
         """The next message, or None when two heartbeats are missing or the connection is."""
+        if not arrived.empty():
+            return arrived.get_nowait()  # most of a replay: no timer a message
         try:
             async with asyncio.timeout(SILENCE_S):
                 return await arrived.get()
@@ -186,7 +188,7 @@ def _delivered(message: Msg) -> tuple[Stored, int, int]:
     """
     tokens = message.reply.split(".")
     at = 5 if len(tokens) == 9 else 7
-    revision, delivery, nanoseconds, waiting = (int(token) for token in tokens[at : at + 4])
+    revision, delivery, nanoseconds, waiting = map(int, tokens[at : at + 4])
     stored_at = _UNIX_EPOCH + timedelta(microseconds=nanoseconds // 1000)
     stored = Stored(subject=message.subject, data=message.data, revision=revision, stored_at=stored_at)
     return stored, delivery, waiting

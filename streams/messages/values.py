@@ -22,7 +22,7 @@ Count = Annotated[int, msgspec.Meta(ge=0)]
 Note = Annotated[str, msgspec.Meta(max_length=500)]
 
 
-class Value(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Value(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """Base of all values: frozen, keyword only, defaults left off the wire."""
 
 
