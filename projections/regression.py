@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 from projections.record import Record
 from streams.messages.values import Found
+
+_CALLED_WITH = re.compile(r"the agent was called with r([0-9]+),")
 
 
 def regressed(record: Record, found: Found, installation: str | None) -> str | None:
@@ -29,6 +33,12 @@ def regressed(record: Record, found: Found, installation: str | None) -> str | N
         if record.intents.get(tag.revision) != tag.nonce and not disposed:
             return f"{seen.object.id} carries r{tag.revision}, the history ends at r{record.revision} without it"
     return None
+
+
+def lacked_message(why: str) -> int | None:
+    """The revision that an agent remembers and the history lacks, by the words of `regressed`; None if it is none."""
+    named = _CALLED_WITH.match(why)
+    return int(named[1]) if named else None
 
 
 def own_installation(record: Record) -> str | None:

@@ -61,15 +61,18 @@ def regressed(picture: Picture) -> list[Waiting]:
     why = gone_back(picture)
     if not why:
         return []
-    lost = "restore the history from a newer copy"
-    stop = [dispose(picture.record, o.ref.id, "stop", "stops it, decisions go on") for o in _of_lost_events(picture)]
+    record = picture.record
+    can = [dispose(record, o.ref.id, "stop", "stops it, decisions go on") for o in _of_lost_events(picture)]
+    message = regression.lacked_message(why)
+    if message is not None:
+        can.insert(0, dispose(record, f"--message r{message}", "ignore", "decisions go on without it"))
     return [
         Waiting(
             what="a history that holds what the scheduler's side has seen",
             nature=PERSON,
             because=(why,),
-            ends=(lost, "someone disposes of what the history lacks"),
-            can=tuple(stop),
+            ends=("the history is restored from a newer copy", "someone disposes of what it lacks"),
+            can=tuple(can),
             law="L14",
         )
     ]

@@ -121,7 +121,11 @@ async def test_what_an_agent_remembers_and_the_history_lacks_is_regressed() -> N
     done = await driver.look()
     assert told(driver).alerts == ()
     assert told(driver, found=done.found).alerts == (Alert.REGRESSED,)
-    assert told(driver, regressed=done.why).waits[0].because == (done.why,)
+    behind = told(driver, regressed=done.why).waits[0]
+    assert behind.because == (done.why,)
+    floor = done.found.floor if done.found else None
+    assert floor is not None
+    assert behind.can[0].command == f'dispatch dispose llama --message r{floor.revision} --as ignore --reason "…"'
 
 
 async def test_a_message_nobody_can_read_is_quarantined_until_somebody_disposes_of_it() -> None:
