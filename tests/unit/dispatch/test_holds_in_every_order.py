@@ -24,12 +24,18 @@ from tests.driver import Driver
 
 MOMENTS = 5
 CHOICES = ("pass", "oldest", "newest")
-ORDERS = tuple(
+ONCE_EACH = tuple(
     order
     for length in (2, 3, 4)
     for order in itertools.permutations(("hold", "requeue", "release", "cancel"), length)
     if order[0] == "hold"
-) + (("hold", "release", "hold2"), ("hold", "release", "hold2", "requeue"), ("hold", "release", "requeue", "hold2"))
+)
+HELD_AGAIN = (
+    ("hold", "release", "hold2"),
+    ("hold", "release", "hold2", "requeue"),
+    ("hold", "release", "requeue", "hold2"),
+)
+ORDERS = (*ONCE_EACH, *HELD_AGAIN)
 
 
 class ParkedDriver(Driver):
