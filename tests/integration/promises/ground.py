@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
+import psutil
 from msgspec.structs import replace
 
 from adapters.errors import OutcomeUnknownError
@@ -31,7 +32,7 @@ from streams.messages.commands import SubmitJob
 from streams.messages.events import Entry, Envelope
 from streams.messages.plan import RecoveryPlan
 from streams.messages.spec import JobSpec, Run, Unmatched
-from streams.messages.values import Found, ObjectRef
+from streams.messages.values import Found, ObjectRef, Phase
 from tests.integration.kills import marks
 from tests.servers.nats import NatsNode, one_node
 
@@ -141,10 +142,18 @@ class Ground:
     async def settled(self, job: str) -> Record:
         return await self.until(job, lambda record: record.settled)
 
-    def ran(self, job: str) -> list[int]:
-        """Epochs that ran, by the processes' own marks."""
+    def lose_power(self) -> None:
+        """Every process of the local cluster is killed at once: its host, its runners, its ranks."""
+        for process in psutil.process_iter(["cmdline"]):
+            with contextlib.suppress(psutil.NoSuchProcess):
+                if any(str(self.directory / "local") in word for word in process.info["cmdline"] or ()):
+                    process.kill()
+        marks.end_all(self.marks)
+
+    def ran(self, job: str, *, lost: bool = False) -> list[int]:
+        """Epochs that ran, by the processes' own marks; `lost`: some were killed and could mark no end."""
         own = marks.read(self.marks, job)
-        assert marks.overlap(own) is None
+        assert lost or marks.overlap(own) is None
         return marks.executions(own)
 
     async def holds(self, job: str) -> None:
@@ -152,6 +161,12 @@ class Ground:
         verdict = verify(await self.history(job))
         assert not verdict.broken, verdict.broken
         assert marks.alive(self.marks, job) == []
+
+
+def running(record: Record) -> bool:
+    """Whether the canonical object was last seen running."""
+    held = record.canonical()
+    return held is not None and held.phase is Phase.RUNNING
 
 
 def names(entries: list[Entry]) -> list[str]:

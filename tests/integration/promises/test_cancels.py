@@ -5,19 +5,12 @@ from __future__ import annotations
 import asyncio
 
 from dispatch.client import Accepted, Refused, Stored
-from projections.record import Record
 from streams.messages.commands import IfUnknown
 from streams.messages.plan import RecoveryPlan
 from streams.messages.reasons import RefusalCode
-from streams.messages.values import Phase
-from tests.integration.promises.ground import Ground, names
+from tests.integration.promises.ground import Ground, names, running
 
 ONCE = RecoveryPlan()
-
-
-def running(record: Record) -> bool:
-    held = record.canonical()
-    return held is not None and held.phase is Phase.RUNNING
 
 
 async def test_a_cancel_published_with_no_supervisor_alive_takes_effect_when_one_starts(here: Ground) -> None:
