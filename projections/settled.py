@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from projections.instants import stamp
 from projections.intents import start_over
 from projections.record import Record
 from streams.messages.calls import Capabilities
@@ -113,7 +114,7 @@ def _none_unmatched(record: Record) -> Clause:
 
 def _starts_over(record: Record, found: Found) -> Clause:
     waits = [
-        f"Start {a.submission}/{a.attempt} may land until {a.over_at:%H:%M:%S}"
+        f"Start {a.submission}/{a.attempt} may land until {stamp(a.over_at)}"
         for a in record.attempts
         if not start_over(a, found.as_of, record.revision)
     ]
@@ -122,7 +123,7 @@ def _starts_over(record: Record, found: Found) -> Clause:
 
 def _calls_over(record: Record, found: Found) -> Clause:
     waits = [
-        f"{c.verb.value} #{c.call} may land until {c.over_at:%H:%M:%S}"
+        f"{c.verb.value} #{c.call} may land until {stamp(c.over_at)}"
         for c in record.calls.values()
         if not c.over(found.as_of)
     ]

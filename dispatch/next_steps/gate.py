@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from dispatch.next_steps import calls, ends
 from dispatch.situation import Situation, Step
+from projections.instants import stamp
 from projections.record import ObjectRecord
 from projections.sightings import waiting_nodes
 from streams.messages.reasons import Reason
@@ -111,7 +112,7 @@ def _no_strange_hold(situation: Situation, held: ObjectRecord) -> Condition:
 
 def _requeues_over(situation: Situation) -> Condition:
     waits = [
-        f"a requeue of {c.object.id if c.object else '?'} may land until {c.over_at:%H:%M:%S}"
+        f"a requeue of {c.object.id if c.object else '?'} may land until {stamp(c.over_at)}"
         for c in situation.record.calls.values()
         if c.verb is Verb.REQUEUE and not c.over(situation.as_of)
     ]
@@ -164,7 +165,7 @@ def _answered(situation: Situation, held: ObjectRecord) -> Condition:
     waits = [] if back is None else [f"{held.submission}.{back.run} came back to its gate, and no rule has answered"]
     last = situation.record.requeues[-1] if situation.record.requeues else None
     if last is not None and last.object == held.ref and not last.dropped and situation.now < last.not_before_at:
-        waits.append(f"the retry by {last.rule} waits until {last.not_before_at:%H:%M:%S}")
+        waits.append(f"the retry by {last.rule} waits until {stamp(last.not_before_at)}")
     return _condition("its next run is authorized", waits)
 
 

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from datetime import UTC, datetime
 
+from projections.instants import stamp
 from projections.record import AttemptRecord, ObjectRecord
 from streams.messages.values import Cause
 
+__all__ = ["attempts_text", "cause_text", "execution", "listed", "named", "nodes_text", "stamp"]
+
 NAMES_MAX = 8
 _NUMBERED = re.compile(r"(.*?)([0-9]{1,18})\Z")
-
-
-def stamp(at: datetime) -> str:
-    """A time inside a sentence: RFC 3339, UTC, whole seconds."""
-    return f"{at.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
 def cause_text(cause: Cause | None) -> str:
