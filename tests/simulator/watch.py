@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tests.simulator.process import Task
     from tests.simulator.world import World
 
+OVER = (Phase.ENDING, Phase.ENDED)
 EXCUSED = (Disposition.GONE, Disposition.IGNORE)
 
 
@@ -86,6 +87,8 @@ class Watch:
             self._folded += 1
             self.chronicle.add(entry, 0)
             self.record = evolve(self.record, entry)
+        for task in self.world.tasks:
+            task.unseen = None
         for law in self.laws:
             law.restored()
 
@@ -96,6 +99,9 @@ class Watch:
     def landed(self, flight: CallFlight) -> None:
         if flight.request.verb == "find":
             self.find_steps.setdefault(flight.answer.as_of, self.world.steps)
+            for seen in flight.answer.sightings:
+                if seen.phase in OVER:
+                    self.ended_once.add(seen.object)
         elif flight.request.writes:
             self.changed = True
             for law in self._landed:
@@ -179,4 +185,4 @@ def _over(job: SlurmJob | TrainJob) -> bool:
     """Whether a run of it has ended, or none will begin: it ended, is ending, or came back to its gate."""
     if isinstance(job, SlurmJob):
         return job.state in (JobState.COMPLETING, JobState.ENDED) or job.run > 0
-    return job.ended is not None or job.stopped or job.deleting or job.gone or (job.suspend and job.a > 0)
+    return job.ended is not None or job.stopped or job.deleting or job.gone or (job.suspend and (job.a > 0 or bool(job.executions)))
