@@ -18,7 +18,7 @@ from projections.controls import Controls, fold_controls
 from projections.evolve import empty, fold
 from projections.record import Record
 from streams import codec, subjects
-from streams.errors import CodecError, ConflictError, RegressionError
+from streams.errors import CodecError, ConflictError, RegressionError, StreamError
 from streams.messages.calls import JobName
 from streams.messages.commands import AttestNodeOff, CancelJob, Command, Dispose, SetControls, SubmitJob
 from streams.messages.reasons import RefusalCode
@@ -27,6 +27,7 @@ from streams.messages.values import Found
 from streams.ports import Buckets, Delivery
 
 TRIES_MAX = 50
+FAULT = "a fault in dispatch kept this command from being decided ({0!r}): report it, and send it again after an upgrade"
 
 log = structlog.get_logger("dispatch.commands")
 
@@ -39,7 +40,14 @@ async def handle(hands: Hands, buckets: Buckets, delivery: Delivery) -> None:
     except (CodecError, ValueError) as error:
         await _malformed(hands, buckets, delivery, error)
         return
-    answered, record = await _answer(hands, command, address.actor)
+    try:
+        answered, record = await _answer(hands, command, address.actor)
+    except StreamError:
+        raise
+    except Exception as error:  # any: a command that meets a fault of ours must not keep its shard from the others
+        log.exception("a command failed", tenant=command.tenant, job=command.job, command=command.command)
+        await _malformed(hands, buckets, delivery, CodecError(FAULT.format(error), command=command.command))
+        return
     await buckets.put_receipt(receipt_of(hands, record, command, answered))
     log.info("command", job=command.job, tenant=command.tenant, verb=address.verb, answer=type(answered).__name__)
     if isinstance(answered, Decided | Already) and command.job != subjects.CONTROLS:

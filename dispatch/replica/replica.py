@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
@@ -24,6 +24,8 @@ from dispatch.replica.telling import Teller
 from projections.record import Record
 from streams.errors import BusUnreachableError, NotPermittedError, StreamError, UndecidedError, WrongStreamError
 from streams.ports import Bus
+
+FAULT_RETRY = timedelta(seconds=60)
 
 log = structlog.get_logger("dispatch.replica")
 
@@ -159,7 +161,13 @@ class Replica:
             self.records.forget()
 
         async def work() -> None:
-            await self.passes.look(delivery.tenant, delivery.job)
+            try:
+                await self.passes.look(delivery.tenant, delivery.job)
+            except StreamError:
+                raise
+            except Exception:  # any: a fault in one job's pass must not keep its shard from the others
+                log.exception("a pass failed; tried again later", tenant=delivery.tenant, job=delivery.job)
+                await self.bus.wakeups.wake_at(delivery.tenant, delivery.job, identity.now() + FAULT_RETRY)
             await delivery.ack()
 
         await self._in_hand(work(), delivery.in_progress)
