@@ -91,7 +91,13 @@ def target_of(read: Read, options: DisposeOptions) -> tuple[Target, str]:
 
 
 def _object(read: Read, name: str) -> tuple[Target, str]:
-    refs = [ref for ref in read.record.objects if name in {ref.id, f"{ref.cluster}/{ref.id}", ref.created}]
+    from dispatch.cli.views.frame import short_id
+
+    refs = [
+        ref
+        for ref in read.record.objects
+        if name in {ref.id, short_id(read.job, ref.id), f"{ref.cluster}/{ref.id}", ref.created}
+    ]
     if len(refs) == 1:
         return refs[0], refs[0].id
     known = ", ".join(f"{ref.id} ({ref.created})" for ref in read.record.objects) or "none"

@@ -83,3 +83,9 @@ class Frame:
         if self.live:
             return f"{self.live[0]} live"
         return "UNATTENDED: no supervisor is live"
+
+
+def short_id(job: str, object_id: str) -> str:
+    """An object's id without the scheduler name that is the job's own: `1.1.68b87dcc`. `dispose` takes it too."""
+    named, dot, rest = object_id.partition(".")
+    return rest if dot and rest and named.startswith(f"{job}-") else object_id

@@ -38,7 +38,7 @@ def list_lines(entries: Sequence[FleetEntry], fleet: FleetRead, times: Times, sc
     silent = {seen.name: seen for seen in fleet.clusters() if seen.unreachable}
     rows = [HEADER]
     for entry in entries:
-        waits = clean(times.local(entry.waits)) or "-"
+        waits = clean(times.local(entry.waits)).split(", to start ")[0] or "-"
         if entry.nature is not None and entry.nature.value in {"when-others-end", "will-not-end-as-it-is"}:
             waits += f" ({NATURES[entry.nature.value]})"
         if entry.cluster in silent and not entry.settled:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dispatch.cli.columns import beside, cells, cut, flush, pad, table, wrap_items, wrapped
 from dispatch.cli.screen import clean
 from dispatch.cli.times import elapsed
-from dispatch.cli.views.frame import NATURES, PAINT_OF_STATE, Frame
+from dispatch.cli.views.frame import NATURES, PAINT_OF_STATE, Frame, short_id
 from projections.status import SETTLED, State, Status, Wait, since_of
 from projections.status import words as naming
 from projections.status.tables import note_of
@@ -138,7 +138,8 @@ def _objects(frame: Frame, told: Status) -> list[str]:
             continue
         numbers = f"{held.submission}/{held.attempt}" if held.submission is not None else "-"
         note = clean(note_of(picture, ref))
-        rows.append([numbers, picture.called(ref), view.role, view.state, frame.times.at(view.since), note])
+        called = picture.called(ref).replace(ref.id, short_id(told.job, ref.id))
+        rows.append([numbers, called, view.role, view.state, frame.times.at(view.since), note])
     shown = {(held.submission, held.attempt) for held in frame.record.objects.values()}
     numbers_told = {each.n for each in told.submissions}
     for attempt in frame.record.attempts:
@@ -159,7 +160,7 @@ def _executions(frame: Frame, told: Status) -> list[str]:
             [
                 run.id,
                 str(run.epoch),
-                run.object,
+                short_id(told.job, run.object),
                 frame.times.at(run.started_at),
                 ran,
                 naming.nodes_text(run.nodes) or "-",

@@ -14,6 +14,7 @@ import pytest
 
 from adapters.simulated.slurm_mishaps import SlurmMishaps
 from dispatch.cli.columns import cells
+from dispatch.cli.views.frame import short_id
 from dispatch.cli.views.status import status_lines
 from dispatch.cli.views.why import answer, why_lines
 from projections.status import Around
@@ -286,3 +287,16 @@ async def test_why_with_all_tells_what_holds_line_by_line() -> None:
 async def test_every_line_of_why_fits_but_for_names_that_are_longer(scene: str, width: int) -> None:
     for line in asked(await SCENES[scene](), width):
         assert cells(line) <= width or line.startswith(("  NO", " " * 8)) or "dispatch " in line, line
+
+
+@pytest.mark.parametrize(
+    ("job", "object_id", "short"),
+    [
+        ("toy", "toy-949db5c12d3c.1.1.0db019fb", "1.1.0db019fb"),
+        ("toy", "88213", "88213"),
+        ("toy", "other-949db5c12d3c.1.1.0db019fb", "other-949db5c12d3c.1.1.0db019fb"),
+        ("toy", "ns/toy-s1a1", "ns/toy-s1a1"),
+    ],
+)
+def test_an_object_is_named_without_what_repeats_the_jobs_own_name(job: str, object_id: str, short: str) -> None:
+    assert short_id(job, object_id) == short
