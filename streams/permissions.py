@@ -28,6 +28,8 @@ _AGENTS = "dispatch.agent.*.*"
 
 
 class Role(StrEnum):
+    """The four kinds of users a bus has, its admin apart."""
+
     SERVICE = "service"
     SUPERVISOR = "supervisor"
     AUDITOR = "auditor"
@@ -127,16 +129,20 @@ def imported(subject: str) -> str:
     return subject.replace(OWN_API, IMPORTED_API, 1)
 
 
-def permissions_of(role: str, tenant: str, *, name: str = "NAME") -> str:
-    """Server configuration for one user of a role, with `NAME` and `NKEY` to be replaced. Raises ValueError."""
-    stand_in = "name" if name == "NAME" else name
+def permissions_of(role: str, tenant: str, *, name: str = "name") -> str:
+    """Server configuration for one user of a role: `name` is the actor, replica, auditor or cluster.
+
+    `ADMIN_NKEY` and `NKEY` stand for the public keys, to be replaced. Raises ValueError for a role or name that is
+    none.
+    """
     grants = {
-        Role.SERVICE: lambda: service(tenant, stand_in),
-        Role.SUPERVISOR: lambda: supervisor(stand_in),
-        Role.AUDITOR: lambda: auditor(stand_in),
-        Role.AGENT: lambda: agent(stand_in),
+        Role.SERVICE: lambda: service(tenant, name),
+        Role.SUPERVISOR: lambda: supervisor(name),
+        Role.AUDITOR: lambda: auditor(name),
+        Role.AGENT: lambda: agent(name),
     }
-    return server_accounts([(grants[Role(role)](), "nkey: NKEY")])
+    head = f"# A {Role(role)} named {name}. Replace the name, ADMIN_NKEY (who runs dispatch setup) and NKEY.\n"
+    return head + server_accounts([(grants[Role(role)](), "nkey: NKEY")])
 
 
 def server_accounts(users: Sequence[tuple[Grant, str]], *, admin: str = "nkey: ADMIN_NKEY") -> str:

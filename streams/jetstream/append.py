@@ -82,7 +82,7 @@ class Append:
         """The revision of the stored event. Raises as `History.append`; cancelled, the caller learns nothing."""
         give_up_at = time.monotonic() + self._wire.settings.append_within_s
         pause_s, said = _PAUSE_S, "no time was given"
-        while (left_s := give_up_at - time.monotonic()) > 0:
+        while (left_s := give_up_at - time.monotonic()) > 0 and not self._wire.closed:
             try:
                 return await self._try(min(self._wire.settings.request_within_s, left_s))
             except ApiError as error:

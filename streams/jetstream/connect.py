@@ -48,7 +48,8 @@ async def connect(settings: BusSettings) -> JetStreamBus:
     wire = Wire(settings)
     await wire.connect()
     try:
-        await wire.patiently(lambda: _find_api(wire), within_s=settings.read_within_s)
+        if not settings.api_prefix:
+            await wire.patiently(lambda: _find_api(wire), within_s=settings.read_within_s)
         generation = await wire.patiently(lambda: current_generation(wire), within_s=settings.read_within_s)
         layout = await wire.patiently(lambda: _layout(wire, generation), within_s=settings.read_within_s)
     except StreamError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 
 from streams.errors import (
     BusUnreachableError,
@@ -24,29 +25,26 @@ async def put(wire: Wire, subject: str, data: bytes, *, what: str, headers: dict
     Raises UndecidedError (naming `what`) when it was sent and not answered, StreamFullError at a limit,
     SettingsError when the stream refuses it, and as every method BusUnreachableError and NotPermittedError.
     """
-    sent = False
-    try:
-        async with asyncio.timeout(wire.settings.publish_within_s):
-            while True:
-                try:
-                    return int(answer_of(await wire.ask(subject, data, headers=dict(headers or {})))["seq"])
-                except NoAnswerError:
-                    sent = True
-                except BusUnreachableError:
-                    if wire.client.is_closed:
-                        raise
-                except ApiError as error:
-                    if error.code < 500 or error.err_code == STREAM_LIMIT:
-                        raise refused(subject, error) from error
-                await asyncio.sleep(PAUSE_S)
-    except TimeoutError as error:
-        if sent:
-            raise UndecidedError(subject, what) from error
-        raise BusUnreachableError(f"{subject}: no server took it") from error
-    except NotPermittedError as error:
-        if sent:
-            raise UndecidedError(subject, what) from error
-        raise
+    give_up_at = time.monotonic() + wire.settings.publish_within_s
+    sent, said = False, "the connection is closed"
+    while time.monotonic() < give_up_at and not wire.closed:
+        try:
+            return int(answer_of(await wire.ask(subject, data, headers=dict(headers or {})))["seq"])
+        except NoAnswerError:
+            sent = True
+        except BusUnreachableError as error:
+            said = str(error)
+        except NotPermittedError as error:
+            if sent:
+                raise UndecidedError(subject, what) from error
+            raise
+        except ApiError as error:
+            if error.code < 500 or error.err_code == STREAM_LIMIT:
+                raise refused(subject, error) from error
+        await asyncio.sleep(PAUSE_S)
+    if sent:
+        raise UndecidedError(subject, what)
+    raise BusUnreachableError(f"{subject}: {said}")
 
 
 def refused(subject: str, error: ApiError) -> StreamError:

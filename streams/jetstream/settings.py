@@ -17,6 +17,7 @@ _SECRET = re.compile(r"//[^/@\s]+@")
 class BusSettings(msgspec.Struct, frozen=True, kw_only=True):
     """`creds`: a `.creds` file or one with an nkey seed. `tls_ca`: the authority to trust, if not the system's.
 
+    `api_prefix`: where JetStream's methods are, such as `$JS.hub.API`; left off, it is found out.
     `monitoring_urls`: one address a server, such as `http://nats-1:8222`; needed by the start-up check.
     `regression_after_s`: how long a replicated history must look shorter than what was read from it before it
     counts as gone backwards; a leader that was replaced may give old answers for about ten seconds.
@@ -27,6 +28,7 @@ class BusSettings(msgspec.Struct, frozen=True, kw_only=True):
     creds: Path | None = None
     tls_ca: Path | None = None
     inbox_prefix: str = "_INBOX"
+    api_prefix: str = ""
     monitoring_urls: tuple[str, ...] = ()
     connect_within_s: float = 10.0
     request_within_s: float = 2.0

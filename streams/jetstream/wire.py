@@ -84,7 +84,7 @@ class Wire:
     def __init__(self, settings: BusSettings) -> None:
         self.settings = settings
         self.client = Client()
-        self.api_prefix = OWN_API
+        self.api_prefix = settings.api_prefix or OWN_API
         self._inbox = ""
         self._tokens = itertools.count()
         self._open: dict[str, Replies] = {}
@@ -129,6 +129,11 @@ class Wire:
         )
         self._inbox = self.client.new_inbox()
         await self.client.subscribe(f"{self._inbox}.*", cb=self._on_reply, pending_msgs_limit=0, pending_bytes_limit=0)
+
+    @property
+    def closed(self) -> bool:
+        """Whether it was closed for good; otherwise it comes back by itself."""
+        return bool(self.client.is_closed)
 
     async def close(self) -> None:
         """Disconnect. What was sent stays sent; requests without an answer learn nothing."""
@@ -210,7 +215,7 @@ class Wire:
             try:
                 return await call()
             except (BusUnreachableError, NoAnswerError) as error:
-                if time.monotonic() + pause_s > give_up_at or self.client.is_closed:
+                if time.monotonic() + pause_s > give_up_at or self.closed:
                     raise BusUnreachableError(str(error)) from error
             except ApiError as error:
                 if error.code < 500:

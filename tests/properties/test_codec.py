@@ -74,13 +74,13 @@ def _strings(kind: msgspec.inspect.StrType) -> st.SearchStrategy[str]:
 
 def structs(cls: type[Any]) -> st.SearchStrategy[Any]:
     """Every value of a struct; fields that may be left out are, now and then."""
-    given: dict[str, st.SearchStrategy[Any]] = {}
+    required: dict[str, st.SearchStrategy[Any]] = {}
+    optional: dict[str, st.SearchStrategy[Any]] = {}
     info = msgspec.inspect.type_info(cls)
     assert isinstance(info, msgspec.inspect.StructType)
-    optional = {}
     for field in info.fields:
-        (given if field.required else optional)[field.name] = values(field.type)
-    return st.fixed_dictionaries(given, optional=optional).map(lambda found: cls(**found))
+        (required if field.required else optional)[field.name] = values(field.type)
+    return st.fixed_dictionaries(required, optional=optional).map(lambda found: cls(**found))
 
 
 def unions(union: Any) -> st.SearchStrategy[Any]:

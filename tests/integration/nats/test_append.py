@@ -103,6 +103,19 @@ async def test_a_cancelled_append_may_be_stored_and_is_found_by_its_id(world: Je
     assert await bus.history.append(an_event(1)) == 1
 
 
+async def test_an_append_on_a_connection_that_is_closed_ends_undecided_and_not_after_its_time(
+    world: JetStreamWorld, node: NatsNode
+) -> None:
+    bus = await connect(BusSettings(urls=(node.url,), append_within_s=3600))
+    node.pause()
+    append = asyncio.create_task(bus.history.append(an_event(1)))
+    await asyncio.sleep(0.2)  # waits: the bytes must have left
+    await bus.close()
+    with pytest.raises(UndecidedError):
+        await append
+    node.resume()
+
+
 async def test_nothing_was_sent_when_there_is_no_connection(world: JetStreamWorld, node: NatsNode) -> None:
     bus = await impatient(world)
     node.stop()

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from streams import subjects
@@ -9,7 +11,7 @@ NOT_NAMES = ["", "-a", "a-", "A", "a.b", "a b", "*", ">", "ä", "a\n", "a" * 64,
 
 @pytest.mark.parametrize("name", NOT_NAMES)
 def test_what_is_no_name_never_gets_into_a_subject(name: str) -> None:
-    for build in (
+    builds: tuple[Callable[[], str], ...] = (
         lambda: subjects.job(name, "llama"),
         lambda: subjects.command(name, "ana", "submit", "llama"),
         lambda: subjects.command("nlp", name, "submit", "llama"),
@@ -19,7 +21,8 @@ def test_what_is_no_name_never_gets_into_a_subject(name: str) -> None:
         lambda: subjects.agent(name, "find"),
         lambda: subjects.agent("hpc2", name),
         lambda: subjects.receipts(name),
-    ):
+    )
+    for build in builds:
         with pytest.raises(ValueError, match="must be 1 to 63"):
             build()
 
