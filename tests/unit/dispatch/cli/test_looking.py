@@ -366,3 +366,21 @@ def test_ranks_are_numbers_that_the_job_has() -> None:
         with pytest.raises(CliError) as caught:
             ranks_of(text, 3)
         assert caught.value.code == code
+
+
+async def test_a_scheduler_that_does_not_answer_is_told_everywhere_and_nothing_is_decided_from_silence() -> None:
+    driver = Driver()
+    await driver.submit("sleep 100000")
+    await driver.until(lambda d: d.phase is Phase.RUNNING)
+    read_at = driver.record.as_of
+    await driver.pass_time(14 * 60)
+    entry = entry_of(driver.record, Around(now=driver.at, cluster_read_at=read_at, unreachable_since=read_at))
+    await driver.bus.buckets.put_status(entry.key, encode(entry), expected=None)
+    assert "sim UNREACHABLE" in (await listed(driver))[0]
+    everything = Stage(driver)
+    await status._everything(everything)
+    assert re.search(r"sim UNREACHABLE \S+: 1 jobs? as last seen; nothing is decided from silence", everything.said)
+    one = Stage(driver)
+    await status._one(one, status.StatusOptions(job="llama"), "llama")
+    assert "unreachable" in one.said.splitlines()[0]
+    assert "sim UNREACHABLE" in one.said.splitlines()[1]
