@@ -236,6 +236,12 @@ def test_a_bad_file_sends_nothing(here: Here, dispatch: Type) -> None:
     ]
 
 
+def test_what_this_machine_cannot_do_is_told_before_anything_is_sent(here: Here, dispatch: Type) -> None:
+    told = dispatch("submit", here.write("wide.yaml", QUICK), "--set", "nodes=3")
+    assert told.code == 2
+    assert "nodes: local is one machine, 3 are asked for" in told.err
+
+
 @pytest.mark.parametrize("words", [("status", "nobody"), ("why", "nobody"), ("logs", "nobody"), ("history", "nobody")])
 def test_a_name_that_nobody_has_is_exit_3(dispatch: Type, words: tuple[str, str]) -> None:
     assert dispatch(*words).code == 3

@@ -122,6 +122,8 @@ async def _give(session: Session, options: SubmitOptions, job: JobFile, name: st
             do=f"--tenant {job.tenant}, with that tenant's credentials",
             code="bad-usage",
         )
+    if tool.settings.local_dir is not None or tool.change.dry_run:
+        await _check_cluster(session, job, options.file or f"the spec of {options.of}")
     fields = session.client.fields(name, change.said(tool, required=False))
     order = SubmitJob(**fields, spec=job.spec, plan=job.plan)
     if tool.change.dry_run:
@@ -136,6 +138,16 @@ async def _give(session: Session, options: SubmitOptions, job: JobFile, name: st
         ),
     )
     return await _ended(session, options, order, told)
+
+
+async def _check_cluster(session: Session, job: JobFile, source: str) -> None:
+    """What the cluster cannot do is told before anything is sent, where asking it is cheap."""
+    from dispatch.cli.cluster import capabilities_of
+    from dispatch.cli.fitting import check_fits
+
+    able = await capabilities_of(session, job.spec.cluster)
+    if able is not None:
+        check_fits(job, able, source)
 
 
 async def _ended(session: Session, options: SubmitOptions, order: SubmitJob, told: Told) -> int:

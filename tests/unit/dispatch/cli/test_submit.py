@@ -12,6 +12,7 @@ import pytest
 from dispatch.cli.commands import submit
 from dispatch.cli.errors import CliError
 from dispatch.cli.exits import Exit
+from dispatch.cli.fitting import check_fits
 from dispatch.cli.params import ChangeFlags, GlobalFlags
 from dispatch.cli.views.plan import plan_lines
 from dispatch.jobfile import JobFileError, read_job_file
@@ -166,3 +167,15 @@ async def test_submit_and_wait_follows_to_the_end_and_exits_as_the_job_did() -> 
         )  # fmt: skip
         assert await submit._submit(stage, given) == code
         assert re.search(r"^llama  FAILED  settled #\d+", stage.said, re.MULTILINE)
+
+
+def test_what_the_cluster_cannot_do_is_told_with_the_files_own_line() -> None:
+    text = b"version: 1\ncluster: local\nnodes: 3\nrun: {command: [a]}\nrecovery:\n  - {name: a, on: [any], do: requeue, budget: 1}\n"
+    job = read_job_file(text)
+    with pytest.raises(JobFileError) as caught:
+        check_fits(job, Capabilities(kind="local", call_bound_s=5), "a.yaml")
+    assert str(caught.value).splitlines()[1:] == [
+        "  line 3  nodes: local is one machine, 3 are asked for  write nodes: 1",
+        "  line 6  recovery[0].do: local cannot requeue          use resubmit",
+    ]
+    check_fits(read_job_file(text, settings=["nodes=1", "recovery=[]"]), Capabilities(kind="local", call_bound_s=5), "")
