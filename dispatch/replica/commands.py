@@ -27,7 +27,7 @@ from streams.messages.values import Found
 from streams.ports import Buckets, Delivery
 
 TRIES_MAX = 50
-FAULT = "a fault in dispatch kept this command from being decided ({0!r}): report it, and send it again after an upgrade"
+FAULT = "a fault in dispatch kept this command from being decided ({0}): report it, and send it again after an upgrade"
 
 log = structlog.get_logger("dispatch.commands")
 
@@ -46,7 +46,7 @@ async def handle(hands: Hands, buckets: Buckets, delivery: Delivery) -> None:
         raise
     except Exception as error:  # any: a command that meets a fault of ours must not keep its shard from the others
         log.exception("a command failed", tenant=command.tenant, job=command.job, command=command.command)
-        await _malformed(hands, buckets, delivery, CodecError(FAULT.format(error), command=command.command))
+        await _malformed(hands, buckets, delivery, CodecError(FAULT.format(type(error).__name__), command=command.command))
         return
     await buckets.put_receipt(receipt_of(hands, record, command, answered))
     log.info("command", job=command.job, tenant=command.tenant, verb=address.verb, answer=type(answered).__name__)

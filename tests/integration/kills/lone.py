@@ -30,7 +30,7 @@ from streams.messages.commands import Command
 from tests.integration.kills.points import Counted, Points
 
 INSTALLATION = "kills"
-LOOKS_MAX = 400
+WITHIN_S = 80.0
 PAUSE_S = 0.1
 
 
@@ -38,7 +38,7 @@ class QuickAdapter(LocalAdapter):
     """The local adapter with short deadlines, so that a call lost with its supervisor is soon over."""
 
     async def capabilities(self) -> Capabilities:
-        return replace(await super().capabilities(), start_deadline_s=2.0, call_deadline_s=2.0, call_bound_s=2.0)
+        return replace(await super().capabilities(), start_deadline_s=5.0, call_deadline_s=5.0, call_bound_s=2.0)
 
 
 class Handed:
@@ -128,7 +128,8 @@ class Lone:
         self.points.armed = scenario.armed(Record(tenant=scenario.submit.tenant, job=scenario.submit.job))
         await commands.handle(hands, buckets, Handed(scenario.submit))
         order = scenario.order
-        for _ in range(LOOKS_MAX):
+        until = asyncio.get_running_loop().time() + WITHIN_S
+        while asyncio.get_running_loop().time() < until:
             record = await self._look(passes, scenario)
             self.points.armed = self.points.armed or scenario.armed(record)
             if order is not None and scenario.when(record):

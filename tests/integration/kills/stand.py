@@ -24,9 +24,10 @@ from tests.integration.kills.scenarios import TENANT, in_child
 from tests.servers.nats import one_node
 
 AT_ONCE = 4
+JUDGED_AT_ONCE = 24
 SETTLES_WITHIN_S = 120.0
 CHILD_WITHIN_S = 90.0
-FROZEN_S = 6.0  # longer than the lease and than the bound of any call here
+FROZEN_S = 9.0  # longer than the lease and than the bound of any call here
 
 FORKS = multiprocessing.get_context("forkserver")
 FORKS.set_forkserver_preload(["tests.integration.kills.scenarios"])
@@ -41,6 +42,7 @@ class Stand:
         self.directory = directory
         self.marks = directory / "marks"
         self.marks.mkdir()
+        self._judging = asyncio.Semaphore(JUDGED_AT_ONCE)
 
     async def enumerate(self, kind: str, make: Callable[[str], Scenario], number: signal.Signals) -> dict[str, str]:
         """Every point of the scenario, each with a job of its own; what was told of each job."""
@@ -93,7 +95,7 @@ class Stand:
     async def judge(self, scenario: Scenario, allowed: list[list[int]]) -> None:
         """The job carried on to its end, and what its own processes say of it."""
         job = scenario.submit.job
-        async with asyncio.timeout(SETTLES_WITHIN_S):
+        async with self._judging, asyncio.timeout(SETTLES_WITHIN_S):
             await self.carry_on(scenario)
         own = marks.read(self.marks, job)
         told = (self.directory / f"told-{job}").read_text()
