@@ -12,22 +12,24 @@ import signal
 
 PR_SET_CHILD_SUBREAPER = 36
 MARK = "JOB_RUN_MARK"  # in the environment of every process of a run; no setting, read by nobody but the scan
+KERNEL_THREAD = 0x00200000
 GONE = (FileNotFoundError, ProcessLookupError)
+CHUNK = 1 << 17
 NOT_OURS = (FileNotFoundError, ProcessLookupError, PermissionError)
 
 
 class Process:
-    """One live process: who it is, whose child, in which session."""
+    """One live process: who it is, whose child, and whether it is in the middle of an exec, its environment unset."""
 
-    __slots__ = ("name", "parent", "pid", "session", "started", "state")
+    __slots__ = ("executing", "name", "parent", "pid", "started", "state")
 
     def __init__(self, pid: int, name: str, fields: list[str]) -> None:
         self.pid = pid
         self.name = name
         self.state = fields[0]
         self.parent = int(fields[1])
-        self.session = int(fields[3])
         self.started = int(fields[19])
+        self.executing = fields[48] == "0" and self.state not in "ZX" and not int(fields[6]) & KERNEL_THREAD
 
     def __str__(self) -> str:
         return f"pid {self.pid} ({self.name})"
@@ -35,13 +37,11 @@ class Process:
 
 def look_at(pid: int) -> Process | None:
     """The process with this pid, alive; None if there is none. A zombie is dead unless a thread of it lives on."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            text = file.read().decode("utf-8", "replace")
-    except GONE:
+    text = _read(f"/proc/{pid}/stat")
+    if not text:
         return None
     # The name stands in brackets and may itself hold brackets and spaces: proc(5).
-    name, _, rest = text.partition("(")[2].rpartition(") ")
+    name, _, rest = text.decode("utf-8", "replace").partition("(")[2].rpartition(") ")
     process = Process(pid, name, rest.split())
     if process.state in "ZX" and live_task(pid) is None:
         return None
@@ -52,10 +52,9 @@ def live_task(pid: int) -> str | None:
     """The folder in /proc of a thread that runs: of the first one, or of another when that has left."""
     with contextlib.suppress(*GONE):
         for task in os.listdir(f"/proc/{pid}/task"):
-            folder = f"/proc/{pid}/task/{task}"
-            with contextlib.suppress(*GONE), open(f"{folder}/stat", "rb") as file:
-                if file.read().rpartition(b") ")[2][:1] not in b"ZX":
-                    return folder
+            text = _read(f"/proc/{pid}/task/{task}/stat")
+            if text and text.rpartition(b") ")[2][:1] not in b"ZX":
+                return f"/proc/{pid}/task/{task}"
     return None
 
 
@@ -86,15 +85,21 @@ def descendants(of: int, among: list[Process]) -> list[Process]:
 
 def bears_mark(process: Process, mark: str) -> bool:
     """Whether the process was started with this mark in its environment."""
-    with contextlib.suppress(*NOT_OURS), open(f"{_folder(process)}/environ", "rb") as file:
-        return f"\0{MARK}={mark}\0".encode() in b"\0" + file.read() + b"\0"
-    return False
+    return f"\0{MARK}={mark}\0".encode() in b"\0" + _read(f"{_folder(process)}/environ") + b"\0"
 
 
 def bears_any_mark(process: Process) -> bool:
     """Whether the process was started as a part of any run."""
-    with contextlib.suppress(*NOT_OURS), open(f"{_folder(process)}/environ", "rb") as file:
-        return f"\0{MARK}=".encode() in b"\0" + file.read()
+    return f"\0{MARK}=".encode() in b"\0" + _read(f"{_folder(process)}/environ")
+
+
+def is_unclear(process: Process) -> bool:
+    """Whether we may read the process's environment and it is being set up, so that no mark can be seen."""
+    if process.executing:
+        with contextlib.suppress(*NOT_OURS):
+            descriptor = os.open(f"/proc/{process.pid}/environ", os.O_RDONLY | os.O_CLOEXEC)
+            os.close(descriptor)
+            return True
     return False
 
 
@@ -140,3 +145,20 @@ def become_subreaper() -> None:
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_CHILD_SUBREAPER)")
+
+
+def _read(path: str) -> bytes:
+    """A file of /proc, whole; nothing if the process is gone or not ours. Plain calls: a scan reads hundreds."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except NOT_OURS:
+        return b""
+    try:
+        data = os.read(descriptor, CHUNK)
+        while data and (more := os.read(descriptor, CHUNK)):
+            data += more
+        return data
+    except NOT_OURS:
+        return b""
+    finally:
+        os.close(descriptor)

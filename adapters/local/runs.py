@@ -25,6 +25,7 @@ from adapters.local.processes import (
     descendants,
     has_open,
     is_alive,
+    is_unclear,
     look_at,
     send,
 )
@@ -128,7 +129,8 @@ class LocalRun:
         if is_held(str(self.folder)):
             lock = (self.folder / CLAIM).stat()
             found += [one for one in there if one not in found and has_open(one, lock.st_dev, lock.st_ino)]
-        found += [one for one in there if one.parent == os.getpid() and not bears_any_mark(one)]
+        strays = [one for one in there if one.parent == os.getpid() and not one.executing]
+        found += [one for one in strays if not bears_any_mark(one)]
         found += [one for one in there if (one.pid, one.started) in self._found]
         known = {one.pid: one for one in found}
         for one in found:
@@ -144,7 +146,7 @@ class LocalRun:
         """
         left = self.remains()
         if not left:
-            if not is_held(str(self.folder)) and not self.remains():
+            if self._is_gone():
                 self._end_lost()
             return []
         now = time.monotonic()
@@ -158,6 +160,10 @@ class LocalRun:
                 send(process, signal.SIGTERM)
                 send(process, signal.SIGCONT)
         return left
+
+    def _is_gone(self) -> bool:
+        """Looked at once more: nothing of the run, nobody with its lock, and no process that cannot be told."""
+        return not (is_held(str(self.folder)) or any(is_unclear(one) for one in all_processes()) or self.remains())
 
     def _end_lost(self) -> None:
         """The runner died and nothing is left: by our order, with its container, or for a reason nobody knows."""

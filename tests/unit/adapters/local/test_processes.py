@@ -16,6 +16,7 @@ from adapters.local.processes import (
     descendants,
     has_open,
     is_alive,
+    is_unclear,
     look_at,
     send,
 )
@@ -74,8 +75,8 @@ def test_a_name_may_hold_brackets_and_spaces(tmp_path: Path) -> None:
 
 def test_a_mark_is_found_whole_and_never_in_a_part() -> None:
     with subprocess.Popen([NAMED, "600"], env={"A": "b", MARK: "h.nonce.1"}) as child:
-        process = look_at(child.pid)
-        assert process is not None
+        while (process := look_at(child.pid)) is None or process.executing:
+            os.sched_yield()
         assert bears_mark(process, "h.nonce.1")
         assert not bears_mark(process, "h.nonce.10")
         assert not bears_mark(process, "nonce.1")
@@ -84,6 +85,22 @@ def test_a_mark_is_found_whole_and_never_in_a_part() -> None:
     me = look_at(os.getpid())
     assert me is not None
     assert not bears_any_mark(me)
+
+
+def test_a_process_in_the_middle_of_an_exec_is_not_taken_for_one_without_a_mark() -> None:
+    caught = 0
+    for _ in range(3000):
+        child = os.posix_spawn(NAMED, ["sleep", "600"], {MARK: "h.nonce.1"})
+        process = look_at(child)
+        assert process is not None
+        assert bears_mark(process, "h.nonce.1") or process.executing
+        caught += is_unclear(process)
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        if caught:
+            break
+    assert caught, "none of so many was seen in the middle of its exec"
+    assert not any(is_unclear(process) for process in all_processes() if process.pid == 1)
 
 
 def test_an_open_file_is_found_in_the_process_that_holds_it(tmp_path: Path) -> None:
