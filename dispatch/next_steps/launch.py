@@ -29,7 +29,7 @@ def launch(situation: Situation) -> tuple[Step, ...]:
     reason = _start_reason(situation, newest)
     if reason is not None:
         return (_attempt(situation, newest, reason),)
-    return give_up(situation)
+    return () if _tries_left(situation, newest) else give_up(situation)
 
 
 def _first(situation: Situation) -> Step:
@@ -61,11 +61,9 @@ def _start_reason(situation: Situation, newest: SubmissionRecord) -> Reason | No
     """Why another Start may be committed now, or None. Nothing of this submission is shown."""
     if situation.capabilities.read_only or situation.now < newest.not_before_at:
         return None
-    if any(a.refused or a.object is not None for a in newest.attempts):
+    if not _tries_left(situation, newest):
         return None
     counted = [a for a in newest.attempts if not a.made_nothing]
-    if len(counted) >= situation.spec.attempts_max:
-        return None
     if not newest.attempts:
         return Reason.LAUNCH
     last = newest.attempts[-1]
@@ -76,6 +74,13 @@ def _start_reason(situation: Situation, newest: SubmissionRecord) -> Reason | No
         wait = min(RETRY_FIRST * 2 ** min(tries - 1, 8), RETRY_MAX)
         return Reason.RETRY_AFTER_UNREACHABLE if situation.now >= last.at + wait else None
     return Reason.RETRY_AFTER_UNKNOWN
+
+
+def _tries_left(situation: Situation, newest: SubmissionRecord) -> bool:
+    """Whether the submission may have another Start, now or later: none was answered for good, and not all are used."""
+    if any(a.refused or a.object is not None for a in newest.attempts):
+        return False
+    return len([a for a in newest.attempts if not a.made_nothing]) < situation.spec.attempts_max
 
 
 def _may_follow(situation: Situation, attempt: AttemptRecord) -> bool:

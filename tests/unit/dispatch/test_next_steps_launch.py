@@ -208,6 +208,17 @@ def test_a_start_that_can_still_land_is_not_given_up() -> None:
     assert given_up == [1, 2]
 
 
+def test_nothing_is_given_up_while_another_start_may_still_follow() -> None:
+    """The host cannot be reached for an hour; the attempt before that is not the submission's last word."""
+    story = begun().attempt().later(30).replied(UNKNOWN).attempt(1, 2)
+    for attempt in range(2, 10):
+        story.replied(REFUSED, retry=True).later(600)
+        if attempt < 9:
+            story.attempt(1, attempt + 1)
+    assert told(story) == []
+    assert told(story.later(900)) == [("AttemptCommitted", Reason.RETRY_AFTER_UNREACHABLE)]
+
+
 def test_under_manual_nothing_is_given_up_and_the_job_stays_stuck_for_a_person() -> None:
     """R3."""
     assert told(unanswered(unmatched=Unmatched.MANUAL).later(86400)) == []
