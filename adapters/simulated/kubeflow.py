@@ -43,15 +43,18 @@ AT_ONCE = KubeflowPace()
 
 
 class Bearers:
-    """The objects of one job, and what a Find last showed of them. `changes` counts what a watch would tell."""
+    """The objects of one job, and what a Find last showed of them. `changes` counts what a watch would tell.
 
-    __slots__ = ("called_a", "changes", "floor", "jobs", "shown")
+    `called`: the object and A of the newest admission that the agent was called for.
+    """
+
+    __slots__ = ("called", "changes", "floor", "jobs", "shown")
 
     def __init__(self) -> None:
         self.jobs: list[TrainJob] = []
         self.shown: tuple[Sighting, ...] | None = None
         self.floor: Floor | None = None
-        self.called_a: dict[str, int] = {}
+        self.called: tuple[str, int] | None = None
         self.changes = 0
 
 
@@ -158,8 +161,8 @@ class KubeflowCluster:
     def lift_fence(self, pod: Pod) -> bool:
         """The agent lifts a pod's scheduling gate: only of the newest A it was called with, and beside no other."""
         job = pod.job
-        newest = self.bearers(job.name).called_a.get(job.ref.created, 0)
-        if pod.state is not PodState.FENCED or job.suspend or pod.admission is not job.admission or job.a != newest:
+        newest = (job.ref.created, job.a) == self.bearers(job.name).called
+        if pod.state is not PodState.FENCED or job.suspend or pod.admission is not job.admission or not newest:
             return False
         if any(other.admission.a != job.a or other.job is not job for other in self.pods(job.name)):
             return False

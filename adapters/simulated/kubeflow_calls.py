@@ -103,16 +103,14 @@ class KubeflowCalls:
     # writes of one request
 
     def look(self, call: Call) -> None:
-        """What the agent notes before it acts: the newest pair for the job (L14), the newest A of the object."""
+        """What the agent notes before it acts: the newest pair for the job (L14) and its newest A."""
         self.cluster.advance()
         bearers = self.cluster.bearers(call.name)
         floor = bearers.floor
         if self.cluster.settings.keeps_floor and (floor is None or call.pair.revision > floor.revision):
             bearers.floor = call.pair
-        run = call.run if isinstance(call, OpenCall | ReleaseCall) else None
-        if isinstance(call, OpenCall | ReleaseCall) and run is not None:
-            created = call.object.created
-            bearers.called_a[created] = max(run, bearers.called_a.get(created, 0))
+        if isinstance(call, OpenCall | ReleaseCall) and call.run is not None:
+            bearers.called = (call.object.created, call.run)
 
     def start(self, call: StartCall) -> ObjectRef:
         self.cluster.advance()

@@ -136,7 +136,6 @@ class KubeflowMishaps:
             return False
         workload.ready = workload.quota = True
         workload.evicted = False
-        workload.check_lift = Lift(BegunBy.SCHEDULER)
         self.cluster.write(job)
         return True
 

@@ -13,6 +13,7 @@ from projections.record import Record
 from projections.settled import settled
 from tests.simulator.broken import LawBroken
 from tests.simulator.process import INSTALLATION
+from tests.simulator.telling import waits_of
 from tests.simulator.world import World
 
 ROUNDS_MAX = 120
@@ -69,16 +70,12 @@ def waits(world: World) -> str:
     ended, record = world.last_pass, world.watch.record
     if ended is None:
         return "no pass was ever made"
-    told = [f"pass {ended.result.value} {ended.why}", f"wanted {record.wanted}"]
+    told = [f"pass {ended.result.value} {ended.why}"]
     if record.over:
         told += [f"{c.name}: {c.waits_for}" for c in settled(record, ended.found, ended.capabilities) if not c.holds]
     else:
         told += _gate(world, record)
-    for held in record.objects.values():
-        unproven = [(run.run, run.answer, run.nodes) for run in held.unproven]
-        marks = [name for name in ("ended", "missing", "retired", "alive_again", "end_final") if getattr(held, name)]
-        told.append(f"{held.ref.id} {held.phase.value} run {held.run} {marks} {held.disposition} unproven {unproven}")
-    return " | ".join(told)
+    return " | ".join([*told, waits_of(world)])
 
 
 def _gate(world: World, record: Record) -> list[str]:

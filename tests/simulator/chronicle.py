@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from streams.messages import events
 from streams.messages.events import Entry, Envelope
+from streams.messages.spec import Unmatched
 from streams.messages.values import AttemptRef, CessationBasis, Disposition, MessageRef, ObjectRef, Verb
 
 OPENING = (Verb.OPEN, Verb.ADMIT, Verb.RELEASE)
@@ -44,6 +45,7 @@ class Chronicle:
         self.keys: dict[str, int] = {}
         self.submissions = 0
         self.attempts_max = 0
+        self.manual = False
         self.cancelled = 0
         self.decided = 0
         self.settled = 0
@@ -51,6 +53,8 @@ class Chronicle:
         self.disposed: dict[ObjectRef, Disposition] = {}
         self.given_up: list[AttemptRef] = []
         self.attested: set[tuple[ObjectRef, int]] = set()
+        self.stopped: dict[ObjectRef, int] = {}
+        self.in_force: list[str] = []
         self.verified: dict[ObjectRef, int] = {}
         self.replied: dict[int, events.CallReplied] = {}
 
@@ -66,6 +70,9 @@ class Chronicle:
         match event:
             case events.JobSubmitted():
                 self.attempts_max = event.spec.attempts_max
+                self.manual = event.spec.unmatched is Unmatched.MANUAL
+                if event.spec.hold is not None:
+                    self.in_force.append(content.command or content.id)
             case events.SubmissionAuthorized():
                 self.submissions = max(self.submissions, event.submission)
             case events.AttemptCommitted():
@@ -73,13 +80,20 @@ class Chronicle:
                 self.attempts[(event.submission, event.attempt)] = intent
             case events.CallCommitted():
                 intent = self._intent(event, entry.revision, content.id, life)
+                if event.verb is Verb.STOP and event.object is not None:
+                    self.stopped[event.object] = entry.revision
                 if event.verb in OPENING and event.object is not None:
                     self.opened.setdefault(event.object, []).append(intent)
             case events.CanonicalChosen():
                 self.canonical.setdefault(event.submission, event.object)
             case events.ObjectRetired():
                 self.retired.setdefault(event.object, entry.revision)
+            case events.HoldAsked():
+                self.in_force.append(event.instance)
+            case events.HoldLifted():
+                self.in_force = [name for name in self.in_force if name not in event.instances]
             case events.JobCancelled():
+                self.in_force = []
                 self.cancelled = self.cancelled or entry.revision
             case events.OutcomeDecided():
                 self.decided = self.decided or entry.revision

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
+from streams.messages.events import Envelope
 from streams.messages.values import Found
 from tests.simulator.flight import ANSWERED, AppendFlight, CallFlight, Flight, TellFlight
+
+if TYPE_CHECKING:
+    from tests.simulator.world import World
 
 _TIME = re.compile(r"datetime\.datetime\(2026, 1, 1, ([0-9, ]+?)(?:, [0-9]+)?, tzinfo=datetime\.timezone\.utc\)")
 _ENUM = re.compile(r"<\w+\.\w+: '([\w-]+)'>")
@@ -48,3 +53,30 @@ def brief(value: object) -> str:
         return f"[{'; '.join(seen)}] as of {value.as_of:%H:%M:%S}{floor}"
     text = _TIME.sub(lambda found: ":".join(found[1].split(", ")), str(value))
     return _EMPTY.sub("", _REF.sub(r"\1~\2", _ENUM.sub(r"\1", text)))
+
+
+def dump(world: World) -> str:
+    """The history, the record and the ground truth, a line each."""
+    lines = ["", "history"]
+    for entry in world.ledger.entries:
+        content = entry.content
+        told = f"{content.by}: {brief(content.event)}" if isinstance(content, Envelope) else brief(content)
+        lines.append(f"  r{entry.revision:<4} {told}")
+    lines += ["", "record", f"  {waits_of(world)}", "", "ground truth"]
+    for job in world.cluster.jobs:
+        lines.append(f"  {job.ref.id}~{job.ref.created.lstrip('0')} {job.phase.value} hidden: {job.hidden}")
+    for execution in world.cluster.truth.executions:
+        alive = f"alive on {', '.join(execution.alive)}" if execution.alive else "gone"
+        lines.append(f"  {execution.object.id} run {execution.run} begun by {execution.lift.by.value}: {alive}")
+    return "\n".join(lines)
+
+
+def waits_of(world: World) -> str:
+    """What is recorded of each object, and what is wanted."""
+    record = world.watch.record
+    told = [f"wanted {record.wanted}", f"settled {record.settled}"]
+    for held in record.objects.values():
+        unproven = [(run.run, run.answer, run.nodes) for run in held.unproven]
+        marks = [name for name in ("ended", "missing", "retired", "alive_again", "end_final") if getattr(held, name)]
+        told.append(f"{held.ref.id} {held.phase.value} run {held.run} {marks} {held.disposition} unproven {unproven}")
+    return " | ".join(told)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from adapters.simulated.slurm_job import JobState, SlurmJob
 from adapters.simulated.trainjob import TrainJob
 from adapters.simulated.truth import BegunBy, Execution
+from dispatch.supervisor import Pass
 from projections.evolve import empty, evolve
 from projections.record import Record
 from streams.messages.events import Entry, Envelope
@@ -55,7 +56,7 @@ class Watch:
         self._before, self._after = those(laws, "before"), those(laws, "after")
         self._sent, self._landed = those(laws, "sent"), those(laws, "landed")
         self._answered, self._finished = those(laws, "answered"), those(laws, "finished")
-        self._look = those(laws, "look")
+        self._look, self._passed = those(laws, "look"), those(laws, "passed")
 
     # what happens
 
@@ -120,6 +121,10 @@ class Watch:
     def finished(self, task: Task) -> None:
         for law in self._finished:
             law.finished(task)
+
+    def passed(self, ended: Pass) -> None:
+        for law in self._passed:
+            law.passed(ended)
 
     def look(self) -> None:
         """Called after every step; the laws look when the history or the truth changed."""

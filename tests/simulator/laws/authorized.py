@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from adapters.simulated.truth import BegunBy, Execution
+from dispatch.supervisor import Pass, Result
 from streams.messages.calls import OpenCall
 from streams.messages.events import CallCommitted, Envelope, Event
-from streams.messages.values import Disposition, Verb
+from streams.messages.values import Disposition, Phase, Verb
 from tests.simulator.chronicle import OPENING
 from tests.simulator.laws.law import Law
 
@@ -25,6 +26,20 @@ class NothingUnauthorizedRuns(Law):
             self.broken(f"an open of {event.object.id} was committed although it is retired")
         if chronicle.disposed.get(event.object) in (Disposition.IGNORE, Disposition.STOP):
             self.broken(f"an open of {event.object.id} was committed although a person disposed of it")
+
+    def passed(self, ended: Pass) -> None:
+        """What a completed pass saw running without a committed open is stopped."""
+        if ended.found is None or ended.result not in (Result.QUIET, Result.ACTED) or ended.record.strange:
+            return
+        chronicle = self.watch.chronicle
+        for seen in ended.found.sightings:
+            if seen.phase is not Phase.RUNNING or seen.tag is None or seen.object not in ended.record.objects:
+                continue
+            excused = chronicle.disposed.get(seen.object) in (Disposition.IGNORE, Disposition.ADOPT)
+            if excused or seen.object in chronicle.stopped or chronicle.nonces.get(seen.tag.revision) != seen.tag.nonce:
+                continue
+            if not any(i.event.run == seen.run for i in chronicle.opened.get(seen.object, ())):  # type: ignore[union-attr]
+                self.broken(f"{seen.object.id} runs as {seen.run} without a committed open, was seen, and is not stopped")
 
     def look(self) -> None:
         executions = self.world.cluster.truth.executions

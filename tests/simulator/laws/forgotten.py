@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from streams.messages.events import Entry, Envelope, JobSettled
+from streams.messages.values import AttemptRef, Found, ReplyOutcome
 from tests.simulator.laws.law import Law
 
 
@@ -20,10 +21,27 @@ class NothingIsForgotten(Law):
                 self.broken("settled without a Find, although something was started")
             return
         self._since = self.watch.found_at(content.event.as_of)
+        self._nothing_in_doubt(self.world.finds.get(content.event.as_of))
         for flight in self.world.calls_on_their_way():
             call = flight.request.call
             if call is not None and flight.request.verb not in ("stop", "stop-job"):
                 self.broken(f"settled, and {flight.request.verb} #{call.call} can still land")
+
+    def _nothing_in_doubt(self, found: Found | None) -> None:
+        """No foreign object that nobody disposed of, and under `manual` no attempt that may have made one."""
+        chronicle = self.watch.chronicle
+        for seen in found.sightings if found is not None else ():
+            if seen.tag is None and seen.object not in chronicle.disposed and not chronicle.cancelled:
+                self.broken(f"settled, and nobody has disposed of {seen.object.id}, which is foreign")
+        if not chronicle.manual:
+            return
+        made = [(held.submission, held.attempt) for held in self.watch.record.objects.values()]
+        for (submission, attempt), intent in chronicle.attempts.items():
+            reply = chronicle.replied.get(intent.event.call)
+            told = reply is not None and reply.outcome is not ReplyOutcome.UNKNOWN
+            ref = AttemptRef(submission=submission, attempt=attempt)
+            if not (told or (submission, attempt) in made or ref in chronicle.given_up):
+                self.broken(f"settled under `manual`, and attempt {submission}/{attempt} is unmatched")
 
     def restored(self) -> None:
         self._since = None

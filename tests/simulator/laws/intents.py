@@ -46,8 +46,17 @@ class NoCallWithoutIntent(Law):
             case events.CallCommitted():
                 if event.call in chronicle.calls:
                     self.broken(f"call #{event.call} is committed twice")
+                self._admission(event)
             case _:
                 pass
+
+    def _admission(self, event: events.CallCommitted) -> None:
+        """Where a run's number is raised by the write that admits, each committed admission has its own (A)."""
+        if self.world.swarm.is_slurm or event.object is None or event.verb not in (Verb.OPEN, Verb.ADMIT):
+            return
+        used = [intent.event for intent in self.watch.chronicle.opened.get(event.object, ())]
+        if any(isinstance(e, events.CallCommitted) and e.run == event.run for e in used):
+            self.broken(f"{event.object.id} is to be admitted twice with A={event.run}")
 
     def _attempt(self, event: events.AttemptCommitted) -> None:
         chronicle = self.watch.chronicle

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from adapters.simulated.slurm_job import SlurmJob
 from adapters.simulated.truth import BegunBy
-from streams.messages.events import CallCommitted
+from streams.messages.events import CallCommitted, Envelope, Event
+from streams.messages.values import Verb
 from tests.simulator.flight import CallFlight
 from tests.simulator.laws.law import Law
 
@@ -12,6 +13,12 @@ from tests.simulator.laws.law import Law
 class LateCallsUndoNothing(Law):
     number = "L10"
     _seen = 0
+
+    def before(self, envelope: Envelope, event: Event) -> None:
+        """No Open while a hold is in force: on a cluster where gate and hold are one bit it would lift it."""
+        if isinstance(event, CallCommitted) and event.verb in (Verb.OPEN, Verb.ADMIT):
+            if self.watch.chronicle.in_force:
+                self.broken(f"open #{event.call} although hold {self.watch.chronicle.in_force[0]} is in force")
 
     def landed(self, flight: CallFlight) -> None:
         request = flight.request

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, NoReturn
 
+from dispatch.supervisor import Pass
 from streams.messages.events import Entry, Envelope, Event
 from tests.simulator.broken import LawBroken
 from tests.simulator.flight import CallFlight, Flight
@@ -42,6 +43,9 @@ class Law:
 
     def finished(self, task: Task) -> None:
         """A coroutine has come to its end."""
+
+    def passed(self, ended: Pass) -> None:
+        """A pass has come to its result."""
 
     def restored(self) -> None:
         """The history was replaced by an older copy."""

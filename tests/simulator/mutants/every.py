@@ -1,0 +1,10 @@
+"""Every planted bug."""
+
+from __future__ import annotations
+
+from tests.simulator.mutants.acting import ACTING
+from tests.simulator.mutants.deciding import DECIDING
+from tests.simulator.mutants.scheduling import SCHEDULING
+from tests.simulator.mutants.settling import SETTLING
+
+MUTANTS = (*ACTING, *DECIDING, *SETTLING, *SCHEDULING)
