@@ -38,6 +38,7 @@ def put_attempt(record: Record, ref: AttemptRef, **changes: object) -> Record:
 
 
 def call_committed(record: Record, revision: int, envelope: Envelope, event: events.CallCommitted) -> Record:
+    """The record with this call open: its object opened, on its way back to its gate, or its run answered for."""
     call = CallRecord(
         call=event.call,
         verb=event.verb,

@@ -79,6 +79,8 @@ class AttemptRecord(Value, frozen=True, kw_only=True):
 
 
 class SubmissionRecord(Value, frozen=True, kw_only=True):
+    """One submission: the rule and key that authorized it, its attempts, and the one object that stands for it."""
+
     number: int
     rule: str
     budget_key: str
@@ -162,6 +164,8 @@ class HoldRecord(Value, frozen=True, kw_only=True):
 
 
 class RequeueIntent(Value, frozen=True, kw_only=True):
+    """One requeue that was authorized. `call` is the newest sent for it; `dropped`: none will be sent any more."""
+
     object: ObjectRef
     run: int
     rule: str
@@ -195,6 +199,8 @@ class CancelRecord(Value, frozen=True, kw_only=True):
 
 
 class OutcomeRecord(Value, frozen=True, kw_only=True):
+    """How the job ended, by which cause, rule and reason."""
+
     outcome: Outcome
     submission: int
     cause: Cause

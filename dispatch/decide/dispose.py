@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dispatch.decide.answers import Answered, Decided, Facts, Refused
-from projections.record import ALIVE, AttemptRecord, ObjectRecord, Record
+from projections.record import ALIVE, AttemptRecord, ObjectRecord, Record, RunRecord
 from projections.sightings import waiting_nodes
 from streams.messages.commands import AttestNodeOff, Dispose
 from streams.messages.events import CessationSeen, TargetDisposed
@@ -22,6 +22,8 @@ from streams.messages.values import (
 
 
 def dispose(record: Record, command: Dispose, facts: Facts) -> Answered:
+    """A person's decision about something that no attempt of ours explains, or that nothing will ever prove."""
+    """A person's decision about a message, an attempt or an object of which something is in doubt."""
     target = command.target
     if record.empty:
         return Refused(RefusalCode.NO_SUCH_JOB, f'no job "{record.job}" was ever submitted: check the name')
@@ -138,7 +140,7 @@ def attest(record: Record, command: AttestNodeOff, facts: Facts) -> Answered:
     """A person's word that nothing of one run lives on one node; kept apart from observed proof."""
     held = record.objects.get(command.object)
     run = held.run_record(command.run) if held else None
-    if held is None or run is None or command.node not in waiting_nodes(run) or not _waits(held, run.ended):
+    if held is None or run is None or command.node not in waiting_nodes(run) or not _waits(held, run):
         return Refused(
             RefusalCode.NODE_NOT_WAITED_FOR,
             f"run {command.run} of {command.object.id} does not wait for {command.node}: see dispatch why",
@@ -156,5 +158,5 @@ def attest(record: Record, command: AttestNodeOff, facts: Facts) -> Answered:
     return Decided(event, None)
 
 
-def _waits(held: ObjectRecord, run_ended: bool) -> bool:
-    return run_ended or held.missing or held.accounted
+def _waits(held: ObjectRecord, run: RunRecord) -> bool:
+    return run.ended or held.missing or held.accounted

@@ -13,6 +13,8 @@ from streams.messages.reasons import Reason, RefusalCode
 
 
 def submit(record: Record, command: SubmitJob, facts: Facts) -> Answered:
+    """A new job; the first receipt again for the same spec under the same name, a refusal for another."""
+    """A new job, the same one again, or a name that is taken."""
     asked = digest_of(command.spec, command.plan)
     if record.submitted is not None:
         first = next((a for a in record.commands.values() if a.event == "JobSubmitted"), None)
@@ -60,6 +62,8 @@ def plan_fault(plan: RecoveryPlan, able: Capabilities, cluster: str) -> str | No
 
 
 def cancel(record: Record, command: CancelJob) -> Answered:
+    """The end of everything the job may still do: final once committed (L2)."""
+    """The job's end by a person's order, in one event; for a name never seen, as the command says."""
     if record.empty and command.if_unknown is IfUnknown.RECORD:
         return Decided(JobCancelled(), Reason.CANCEL_OF_UNKNOWN)
     if record.empty:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import NamedTuple
 
 from dispatch.situation import Situation, Step
 from projections.record import CallRecord
@@ -24,24 +25,25 @@ def times(situation: Situation, allowed_s: float) -> tuple[Instant, Instant]:
     return deadline, deadline + timedelta(seconds=situation.capabilities.call_bound_s)
 
 
-def call(
-    situation: Situation,
-    verb: Verb,
-    reason: Reason,
-    *,
-    ref: ObjectRef | None = None,
-    run: int | None = None,
-    instances: tuple[str, ...] = (),
-) -> Step:
+class Aim(NamedTuple):
+    """What a call is meant for: an object, or by the job's name; the run it begins or ends; hold instances."""
+
+    verb: Verb
+    ref: ObjectRef | None = None
+    run: int | None = None
+    instances: tuple[str, ...] = ()
+
+
+def call(situation: Situation, aim: Aim, reason: Reason) -> Step:
     """The intent of one call: a new number, one send (L7)."""
     deadline_at, over_at = times(situation, situation.capabilities.call_deadline_s)
     return Step(
         event=CallCommitted(
             call=situation.record.calls_made + 1,
-            verb=verb,
-            object=ref,
-            run=run,
-            instances=instances,
+            verb=aim.verb,
+            object=aim.ref,
+            run=aim.run,
+            instances=aim.instances,
             deadline_at=deadline_at,
             over_at=over_at,
             as_of=situation.as_of,

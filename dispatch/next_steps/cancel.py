@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dispatch.next_steps import calls
+from dispatch.next_steps.calls import Aim
 from dispatch.situation import Situation, Step
 from projections.intents import start_over
 from streams.messages.reasons import Reason
@@ -17,17 +18,17 @@ def stop_job(situation: Situation) -> tuple[Step, ...]:
     if cancel is None or cancel.complete or situation.capabilities.read_only:
         return ()
     if cancel.first is None:
-        return (calls.call(situation, Verb.STOP_JOB, Reason.CANCELLED),)
+        return (calls.call(situation, Aim(Verb.STOP_JOB), Reason.CANCELLED),)
     if not _nothing_can_land(situation):
         return ()
     if cancel.second is None:
         first = situation.record.calls.get(cancel.first)
         waits = first is not None and not first.over(situation.as_of)
-        return () if waits else (calls.call(situation, Verb.STOP_JOB, Reason.CALLS_OVER),)
+        return () if waits else (calls.call(situation, Aim(Verb.STOP_JOB), Reason.CALLS_OVER),)
     second = situation.record.calls.get(cancel.second)
     if second is None or second.done or not calls.may_repeat(situation, second):
         return ()
-    return (calls.call(situation, Verb.STOP_JOB, Reason.CALLS_OVER),)
+    return (calls.call(situation, Aim(Verb.STOP_JOB), Reason.CALLS_OVER),)
 
 
 def _nothing_can_land(situation: Situation) -> bool:

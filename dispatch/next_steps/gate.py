@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from dispatch.next_steps import calls, ends
+from dispatch.next_steps.calls import Aim
 from dispatch.situation import Situation, Step
 from projections.instants import stamp
 from projections.record import ObjectRecord
@@ -29,12 +30,13 @@ def open_gate(situation: Situation) -> tuple[Step, ...]:
     if not all(c.holds for c in conditions(situation, held)):
         return ()
     run = next_run(situation, held)
-    return (calls.call(situation, Verb.OPEN, Reason.GATE_FREE, ref=held.ref, run=run),)
+    return (calls.call(situation, Aim(Verb.OPEN, held.ref, run), Reason.GATE_FREE),)
 
 
 def next_run(situation: Situation, held: ObjectRecord) -> int:
-    """The number of the run that an Open begins: the one a gated object shows, on Kubernetes never one that was
-    committed before, since an undecided admission is answered by a new A (DESIGN 7).
+    """The number of the run that an Open begins: the one that a gated object shows.
+
+    On Kubernetes never one that was committed before: an undecided admission is answered by a new A (DESIGN 7).
     """
     seen = situation.shown[held.ref]
     if situation.capabilities.first_run == 0:

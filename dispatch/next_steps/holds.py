@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dispatch.next_steps import calls, gate
+from dispatch.next_steps.calls import Aim
 from dispatch.situation import Situation, Step
 from projections.record import HoldRecord, ObjectRecord
 from streams.messages.events import RequeueAuthorized
@@ -46,7 +47,7 @@ def _place(situation: Situation, held: ObjectRecord) -> tuple[Step, ...]:
     earlier = calls.last(situation, held.ref, Verb.HOLD)
     if earlier is not None and set(wanted) <= set(earlier.instances) and not calls.may_repeat(situation, earlier):
         return ()
-    return (calls.call(situation, Verb.HOLD, Reason.HOLD_IN_FORCE, ref=held.ref, run=run, instances=wanted),)
+    return (calls.call(situation, Aim(Verb.HOLD, held.ref, run, wanted), Reason.HOLD_IN_FORCE),)
 
 
 def _release(situation: Situation, held: ObjectRecord) -> tuple[Step, ...]:
@@ -67,7 +68,7 @@ def _release(situation: Situation, held: ObjectRecord) -> tuple[Step, ...]:
     instances = tuple(h.instance for h in lifted)
     if earlier is not None and set(instances) <= set(earlier.instances) and not calls.may_repeat(situation, earlier):
         return ()
-    return (calls.call(situation, Verb.RELEASE, Reason.HOLD_LIFTED, ref=held.ref, run=run, instances=instances),)
+    return (calls.call(situation, Aim(Verb.RELEASE, held.ref, run, instances), Reason.HOLD_LIFTED),)
 
 
 def _may_be_on(situation: Situation, held: ObjectRecord, lifted: list[HoldRecord]) -> bool:

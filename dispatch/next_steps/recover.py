@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dispatch.next_steps import calls, ends
+from dispatch.next_steps.calls import Aim
 from dispatch.next_steps.ends import End
 from dispatch.situation import Situation, Step
 from projections.record import HoldRecord, RequeueIntent
@@ -138,7 +139,7 @@ def requeue_call(situation: Situation) -> tuple[Step, ...]:
         return ()
     if not ends.sendable(situation, held, intent) or not _requeue_free(situation, intent):
         return ()
-    return (calls.call(situation, Verb.REQUEUE, Reason.REQUEUE_DUE, ref=held.ref, run=intent.run),)
+    return (calls.call(situation, Aim(Verb.REQUEUE, held.ref, intent.run), Reason.REQUEUE_DUE),)
 
 
 def _requeue_free(situation: Situation, intent: RequeueIntent) -> bool:

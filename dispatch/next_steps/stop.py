@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from dispatch.next_steps import calls
+from dispatch.next_steps.calls import Aim
 from dispatch.situation import Situation, Step
 from projections.record import ObjectRecord
 from streams.messages.events import ObjectRetired, StopVerified
@@ -46,7 +47,7 @@ def stops(situation: Situation) -> tuple[Step, ...]:
         reason = condemned(situation, held, seen) if held is not None else None
         if held is None or reason is None or not _wants_stop(situation, held, seen, reason):
             continue
-        steps.append(calls.call(situation, Verb.STOP, reason, ref=ref))
+        steps.append(calls.call(situation, Aim(Verb.STOP, ref), reason))
     return tuple(steps)
 
 
@@ -148,5 +149,5 @@ def unauthorized_only(situation: Situation) -> tuple[Step, ...]:
             continue
         late = seen.phase in STOPPABLE
         if (unauthorized(held, seen) or late) and _wants_stop(situation, held, seen, Reason.UNAUTHORIZED_RUN):
-            steps.append(calls.call(situation, Verb.STOP, Reason.UNAUTHORIZED_RUN, ref=ref))
+            steps.append(calls.call(situation, Aim(Verb.STOP, ref), Reason.UNAUTHORIZED_RUN))
     return tuple(steps)
