@@ -9,7 +9,7 @@ TIERS  := $(addprefix test-,unit properties simulator conformance nats local kil
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup style check test demo reference lock wheel clean $(TIERS)
+.PHONY: help setup style check test demo bench reference lock wheel clean $(TIERS)
 .DELETE_ON_ERROR:
 
 
@@ -58,6 +58,10 @@ $(TIERS): tier = $(@:test-%=%)
 $(TIERS): $(READY)
 	@echo '== tests: the tier $(tier)'
 	@$(BIN)/pytest $(or $(wildcard tests/$(tier) tests/integration/$(tier)),tests/$(tier))
+
+bench: $(READY) ## What it costs: each figure beside its yardstick, in one run; a table, and docs/benchmarks
+	@echo '== bench: real servers and processes, about five minutes on two quiet cores'
+	@$(BIN)/python -m bench
 
 reference: $(READY) ## Write docs/reference again from the message types
 	@echo '== reference: messages, words and JSON Schemas from streams/messages'

@@ -8,11 +8,11 @@ ForeignPackageError    another distribution's package stands where one of ours s
 
 from __future__ import annotations
 
+import os
 from importlib.machinery import PathFinder
-from pathlib import Path
 
 PACKAGES = ("streams", "projections", "adapters", "dispatch")
-ROOT = Path(__file__).parents[1]
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # pathlib would add a tenth to every start
 CLAIMANTS = {"adapters": ("adapters",), "dispatch": ("dispatch-py", "dispatch")}
 
 
@@ -20,7 +20,7 @@ class ForeignPackageError(ImportError):
     """One of the four packages is not ours. The text is one sentence that says which, whose, and what to do."""
 
 
-def check_packages(*, root: Path = ROOT, search: list[str] | None = None) -> None:
+def check_packages(*, root: str | os.PathLike[str] = ROOT, search: list[str] | None = None) -> None:
     """Return if each of the four packages is found beside this one and is ours; else raise ForeignPackageError.
 
     Nothing is imported. Ours have an empty `__init__.py`, which is how one that was overwritten is told.
@@ -28,12 +28,13 @@ def check_packages(*, root: Path = ROOT, search: list[str] | None = None) -> Non
     """
     for name in PACKAGES:
         spec = PathFinder.find_spec(name, search)
-        found = Path(spec.origin) if spec is not None and spec.origin else None
-        if found is None or not found.samefile(root / name / "__init__.py") or found.stat().st_size > 0:
+        found = spec.origin if spec is not None else None
+        ours = os.path.join(root, name, "__init__.py")
+        if not found or not os.path.samefile(found, ours) or os.stat(found).st_size > 0:
             raise ForeignPackageError(_sentence(name, found, search), name=name)
 
 
-def _sentence(name: str, found: Path | None, search: list[str] | None) -> str:
+def _sentence(name: str, found: str | None, search: list[str] | None) -> str:
     from importlib.metadata import distributions  # noqa: PLC0415  it costs as much as the rest of a start, and few need it
 
     installed = {
@@ -42,6 +43,6 @@ def _sentence(name: str, found: Path | None, search: list[str] | None) -> str:
     others = [claimant for claimant in CLAIMANTS.get(name, ()) if claimant in installed]
     whose = f"the distribution {others[0]!r} installs the same name" if others else "something else has the same name"
     return (
-        f"the package {name!r} ({found.parent if found else 'a folder without __init__.py'}) is not dispatch's: {whose}; "
+        f"the package {name!r} ({os.path.dirname(found) if found else 'a folder without __init__.py'}) is not dispatch's: {whose}; "
         "give dispatch-supervisor a virtual environment of its own and install it there again"
     )

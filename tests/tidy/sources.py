@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("streams", "projections", "adapters", "dispatch")
-PROGRAMS = (*PACKAGES, "tests", "examples", "scripts")
+PROGRAMS = (*PACKAGES, "tests", "examples", "scripts", "bench")
 FOLDERS = (*PROGRAMS, "docs", ".ci")
 BUILT = frozenset({"__pycache__", ".pytest_cache", ".hypothesis"})
 

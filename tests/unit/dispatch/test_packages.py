@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from dispatch.packages import PACKAGES, ROOT, ForeignPackageError, check_packages
+from dispatch.packages import PACKAGES, ForeignPackageError, check_packages
+from dispatch.packages import ROOT as ROOT_NAME
+
+ROOT = Path(ROOT_NAME)
 
 
 def install(site: Path, *names: str, body: str = "") -> None:
