@@ -204,12 +204,13 @@ async def test_a_release_in_kubernetes_plain_mode_begins_the_next_run_through_th
     await lawful(driver)
 
 
-async def test_an_object_unsuspended_by_hand_is_stopped() -> None:
-    """L1, R7."""
+async def test_an_object_unsuspended_by_hand_while_it_is_held_does_not_stay_open() -> None:
+    """L1, R7: it is stopped if it runs, and suspended again by its hold if it only waits."""
     driver = Driver(KubeflowSettings())
     await driver.submit("sleep 1000", hold="for ana")
     await driver.until(lambda d: d.phase is Phase.GATED)
     KubeflowPeople(driver.kubeflow).release(driver.kubeflow.jobs[0])
-    await driver.until(lambda d: driver.kubeflow.jobs[0].stopped)
+    assert not driver.kubeflow.jobs[0].suspend
+    await driver.until(lambda d: driver.kubeflow.jobs[0].suspend)
     await driver.pass_time(1)
     assert driver.cluster.truth.living == []
