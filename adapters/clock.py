@@ -55,7 +55,9 @@ class HostClock:
     def _read(self) -> tuple[int, int]:
         at_ns = since_boot_ns()
         with contextlib.suppress(ValueError):
-            told, at, boot = os.pread(self._file, 200, 0).decode("ascii", "replace").partition("\n")[0].split(maxsplit=2)
+            told, at, boot = (
+                os.pread(self._file, 200, 0).decode("ascii", "replace").partition("\n")[0].split(maxsplit=2)
+            )
             return (int(told), int(at)) if boot == self._boot else (int(told) + SYNC_EVERY_NS, at_ns)
         return 0, at_ns
 

@@ -115,10 +115,8 @@ async def plant(*, watch: bool = True) -> AsyncIterator[Plant]:
         adapter = HeldBack(cluster, watch=watch)
         served = await connect(settings_of(node))
         stack.push_async_callback(served.close)
-        agent = Agent(
-            served.wire.client, adapter, CLUSTER, floors=FloorStore(directory / "floors"), wakeups=served.wakeups
-        )
-        await agent.start()
+        agent = Agent(served.wire.client, adapter, CLUSTER, floors=FloorStore(directory / "floors"))
+        await agent.start(wakeups=served.wakeups)
         stack.push_async_callback(agent.drain, 1.0)
         bus = await connect(settings_of(node))
         stack.push_async_callback(bus.close)

@@ -49,17 +49,10 @@ async def serve(settings: BusSettings, options: AgentOptions, say: Callable[[str
     bus = await connect(settings)
     try:
         adapter = _adapter(options)
-        floors = FloorStore(options.directory / "floors")
-        agent = Agent(
-            bus.wire.client,
-            adapter,
-            options.cluster,
-            floors=floors,
-            wakeups=bus.wakeups,
-            max_calls=options.max_calls,
-        )
+        floors = FloorStore(options.directory / "called-with")
+        agent = Agent(bus.wire.client, adapter, options.cluster, floors=floors, max_calls=options.max_calls)
         able = await adapter.capabilities()
-        await agent.start()
+        await agent.start(wakeups=bus.wakeups)
         say(f"agent {options.cluster} live on {socket.gethostname()}: {able.kind}, CallBound {able.call_bound_s:g}s")
         await stop.wait()
         await agent.drain(options.drain_s)

@@ -99,6 +99,8 @@ class LocalHost:
         if ordered and stage in (Stage.BEGINNING, Stage.RUNNING) and not (run.folder / ORDER).exists():
             run.order("stop" if one.state.stopped else "requeue")
             stage = run.stage()
+        elif ordered and stage is Stage.RUNNING:
+            run.insist(one.record.spec.stop_grace)
         elif stage is Stage.BEGINNING:
             run.begin(lambda: make_plan(one, run.run, self.site))
         elif stage is Stage.LOST:

@@ -34,7 +34,7 @@ from streams.messages.values import Cause, CauseKind, Value
 
 ROOT = Path(__file__).parents[2]
 BOOTSTRAP = "import sys; sys.path.append(sys.argv[1]); from adapters.local.runner import main; main(sys.argv[2])"
-SPAWNS_MAX = 3
+SPAWNS_MAX, HEED_WITHIN_S = 3, 5.0
 
 
 class Stage(Enum):
@@ -65,6 +65,7 @@ class LocalRun:
         self.node = site.node
         self._spawned = 0
         self._child: Process | None = None
+        self._insisted_at: float | None = None
         self._kill_at: float | None = None
         self._found: set[tuple[int, int]] = set()
 
@@ -110,14 +111,21 @@ class LocalRun:
         self.folder.mkdir(parents=True, mode=0o700, exist_ok=True)
         write_once(self.folder / ORDER, why.encode("ascii"))
         if not claim_for_nobody(str(self.folder), self.boot):
-            self.nudge()
+            self._signal_runner(signal.SIGTERM)  # it looks for its order by itself too, every half second
 
-    def nudge(self) -> None:
-        """Wake the runner; it looks for its order by itself every half second."""
+    def insist(self, grace_s: float) -> None:
+        """The runner has its order and has not begun to end: kill it once that takes too long, as if it had died."""
+        now = time.monotonic()
+        if self._insisted_at is None:
+            self._insisted_at = now
+        elif now - self._insisted_at > grace_s + HEED_WITHIN_S:
+            self._signal_runner(signal.SIGKILL)
+
+    def _signal_runner(self, number: int) -> None:
         claim = read_claim(str(self.folder))
         runner = look_at(claim.pid) if claim is not None and claim.pid else None
         if claim is not None and runner is not None and runner.started == claim.started:
-            send(runner, signal.SIGTERM)
+            send(runner, number)
 
     def remains(self) -> list[Process]:
         """What lives of a run whose runner is dead: what bears its mark, holds its lock, or descends from these.

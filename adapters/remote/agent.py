@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable
 from datetime import UTC, datetime
 
 import msgspec
@@ -37,8 +36,8 @@ log = structlog.get_logger("adapters.remote.agent")
 class Agent:
     """Serves until `drain`. At most `max_calls` calls, and as many queries, are with the adapter at one time.
 
-    `floors` is for an adapter whose Find gives no floor of its own, but is kept for any. `now` is the host's clock;
-    the adapter may check the deadline once more, by a clock that is never behind this one.
+    `floors` is for an adapter whose Find gives no floor of its own, but is kept for any; its folder is this agent's
+    alone. The deadline is checked by this host's wall clock, which an adapter's own is never behind.
     """
 
     def __init__(
@@ -48,30 +47,26 @@ class Agent:
         cluster: str,
         *,
         floors: FloorStore,
-        wakeups: WakeUps | None = None,
         max_calls: int = MAX_CALLS,
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self.cluster = subjects.check_token(cluster, "cluster")
         self.adapter = adapter
         self._client = client
-        self._wakeups = wakeups
         self._floors = floors
-        self._now = now
         self._calls, self._queries = asyncio.Semaphore(max_calls), asyncio.Semaphore(max_calls)
         self._in_hand: set[asyncio.Task[None]] = set()
         self._watching: asyncio.Task[None] | None = None
         self._subscription: Subscription | None = None
 
-    async def start(self) -> None:
-        """Answer from now on. Raises what the connection raises."""
+    async def start(self, *, wakeups: WakeUps | None = None) -> None:
+        """Answer from now on, and give what the adapter's watch names to `wakeups`. Raises what the connection raises."""
         self._subscription = await self._client.subscribe(
             subjects.agents(self.cluster), queue=GROUP, cb=self._take, pending_msgs_limit=0, pending_bytes_limit=0
         )
         for _ in range(2):  # nats-py's PING overtakes a SUB that waits to be written; the second one cannot
             await self._client.flush()
-        if self._wakeups is not None and isinstance(self.adapter, Watches):
-            self._watching = asyncio.create_task(self._watch(self.adapter, self._wakeups))
+        if wakeups is not None and isinstance(self.adapter, Watches):
+            self._watching = asyncio.create_task(self._watch(self.adapter, wakeups))
         log.info("agent is live", cluster=self.cluster)
 
     async def drain(self, bound_s: float) -> None:
@@ -142,7 +137,7 @@ class Agent:
             self._floors.note(call.name, call.pair)
         except (OSError, msgspec.DecodeError) as error:
             raise UnreachableError(f"the agent cannot keep what it was called with: {type(error).__name__}") from error
-        late_s = (self._now() - call.deadline_at).total_seconds()
+        late_s = (datetime.now(UTC) - call.deadline_at).total_seconds()
         if late_s > 0:
             raise DeadlinePassedError(f"{late_s:.1f} s past its deadline")
 

@@ -51,6 +51,7 @@ class RemoteAdapter(AskingAdapter):
         return msgspec.structs.replace(await super().capabilities(), watch=False)
 
     async def ask(self, request: wire.Request) -> wire.Reply:
+        """By request and reply on the subject of the request's own verb."""
         subject = subjects.agent(self.cluster, wire.verb_of(request))
         try:
             message = await self._client.request(subject, wire.encode(request), timeout=self._within_s(request))

@@ -162,6 +162,17 @@ async def test_a_stop_of_a_run_whose_runner_was_killed_is_a_stop(world: LocalWor
     assert await job.alive() == 0
 
 
+async def test_a_runner_that_stands_still_cannot_keep_a_stop_from_its_job(world: LocalWorld, job: Job) -> None:
+    ref = await begin(world, job, "time.sleep(3600)", stop_grace=1)
+    await job.begins(1)
+    os.kill(runner_pid(world, ref), signal.SIGSTOP)
+    await job.stop(ref)
+    assert await job.alive() == 1
+    assert (await ends(job, ref)).kind is CauseKind.STOPPED
+    assert await job.alive() == 0
+    assert await job.answer(ref, 0) is CessationAnswer.CEASED
+
+
 async def test_jobs_run_on_and_end_without_a_daemon_and_are_found_as_they_ended(
     world: LocalWorld, job: Job, tmp_path: Path
 ) -> None:

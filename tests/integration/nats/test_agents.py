@@ -289,8 +289,8 @@ async def test_a_watch_becomes_wake_ups_and_nobody_else_needs_to_watch(stand: St
     bus = MemoryBus()
     floors = FloorStore(stand.folder / "floors")
     watched = SlurmAdapter(stand.cluster, pause=lambda: asyncio.sleep(stand.step_s))
-    agent = Agent(stand.near, watched, "sim", floors=floors, wakeups=bus.wakeups)
-    await agent.start()
+    agent = Agent(stand.near, watched, "sim", floors=floors)
+    await agent.start(wakeups=bus.wakeups)
     await stand.adapter.start(start_call())
     shard = subjects.shard_of(NAME.tenant, NAME.job, bus.shards)
     woken = None
