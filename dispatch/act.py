@@ -8,6 +8,7 @@ sent only by the pass whose own append of its intent was accepted, once (L7).
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -200,11 +201,9 @@ async def send(hands: Hands, adapter: Adapter, record: Record, call: calls.Call)
     A supervisor that dies in here leaves a call without a reply: unknown, until its bound has passed (L9).
     """
     reply = await answer(adapter, call)
-    try:
+    # A reply that is not stored leaves the call unknown to the next pass; nothing rests on it.
+    with suppress(UndecidedError):
         await witness(hands, record, lambda now: _news(now, reply))
-    except UndecidedError:
-        # The next pass treats the call as unknown; nothing rests on this reply having been stored.
-        pass
     await hands.wake(record.tenant, record.job)
 
 

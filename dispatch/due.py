@@ -33,19 +33,16 @@ def _own_times(situation: Situation) -> list[datetime]:
     if last is not None and last.not_before_at > situation.now:
         times.append(last.not_before_at)
     cluster = situation.spec.cluster
-    for control in (situation.controls.standing(None), situation.controls.standing(cluster)):
-        if control.brake_until_at is not None and control.brake_until_at > situation.now:
-            times.append(control.brake_until_at)
-    return times
+    standing = (situation.controls.standing(None), situation.controls.standing(cluster))
+    brakes = [c.brake_until_at for c in standing if c.brake_until_at is not None]
+    return [*times, *(until for until in brakes if until > situation.now)]
 
 
 def _host_times(situation: Situation) -> list[datetime]:
     """Waits that the scheduler host's clock ends: deadlines and bounds of calls without a clear reply."""
     times = [c.over_at for c in situation.record.calls.values() if not c.over(situation.as_of)]
-    for attempt in situation.record.attempts:
-        if attempt.unmatched:
-            times += [t for t in (attempt.deadline_at, attempt.over_at) if t > situation.as_of]
-    return times
+    loose = [a for a in situation.record.attempts if a.unmatched]
+    return [*times, *(t for a in loose for t in (a.deadline_at, a.over_at) if t > situation.as_of)]
 
 
 def _here(situation: Situation, host: datetime) -> datetime:

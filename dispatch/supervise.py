@@ -16,6 +16,7 @@ import structlog
 
 from adapters.local.adapter import LocalAdapter
 from adapters.port import Adapter
+from adapters.remote.client import RemoteAdapter
 from dispatch import identity, packages
 from dispatch.replica.clusters import Clusters
 from dispatch.replica.replica import Replica
@@ -133,8 +134,6 @@ def _clusters(bus: JetStreamBus, options: SuperviseOptions) -> Clusters:
         given[adapter.settings.cluster] = adapter
 
     def remote(cluster: str) -> Adapter:
-        from adapters.remote.client import RemoteAdapter
-
         return RemoteAdapter(bus.wire.client, cluster)
 
     return Clusters(given, remote, only=options.clusters)

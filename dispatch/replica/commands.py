@@ -46,7 +46,9 @@ async def handle(hands: Hands, buckets: Buckets, delivery: Delivery) -> None:
         raise
     except Exception as error:  # any: a command that meets a fault of ours must not keep its shard from the others
         log.exception("a command failed", tenant=command.tenant, job=command.job, command=command.command)
-        await _malformed(hands, buckets, delivery, CodecError(FAULT.format(type(error).__name__), command=command.command))
+        await _malformed(
+            hands, buckets, delivery, CodecError(FAULT.format(type(error).__name__), command=command.command)
+        )
         return
     await buckets.put_receipt(receipt_of(hands, record, command, answered))
     log.info("command", job=command.job, tenant=command.tenant, verb=address.verb, answer=type(answered).__name__)

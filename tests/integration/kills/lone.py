@@ -105,6 +105,10 @@ class Lone:
         history = cast(Any, Counted(bus.history, "history", points))
         buckets = cast(Any, Counted(bus.buckets, "buckets", points))
         wakeups = cast(Any, Counted(bus.wakeups, "wakeups", points))
+
+        async def publish(record: Record) -> None:
+            await teller.receipts(record)
+
         hands = Hands(
             history=history,
             adapter_of=lambda cluster: adapter,
@@ -114,7 +118,7 @@ class Lone:
             installation=INSTALLATION,
             spawn=self._calls.append,
             wake=wakeups.wake,
-            publish=lambda record: teller.receipts(record),
+            publish=publish,
         )
         teller = Teller(buckets, hands, lambda cluster: None)
         try:
@@ -124,7 +128,7 @@ class Lone:
                 call.close()
             await bus.close()
 
-    async def _drive(self, hands: Hands, passes: Passes, buckets: Any, scenario: Scenario) -> None:  # noqa: ANN401 - counted
+    async def _drive(self, hands: Hands, passes: Passes, buckets: Any, scenario: Scenario) -> None:
         self.points.armed = scenario.armed(Record(tenant=scenario.submit.tenant, job=scenario.submit.job))
         await commands.handle(hands, buckets, Handed(scenario.submit))
         order = scenario.order

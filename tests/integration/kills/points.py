@@ -33,7 +33,7 @@ class Points:
             self._tell(name)
             os.kill(os.getpid(), self.number)
 
-    async def through(self, name: str, call: Coroutine[Any, Any, Any]) -> Any:  # noqa: ANN401 - whatever it answers
+    async def through(self, name: str, call: Coroutine[Any, Any, Any]) -> Any:
         self.point(f"before {name}")
         task = asyncio.ensure_future(call)
         for _ in range(3):
@@ -47,17 +47,17 @@ class Points:
 class Counted:
     """Any port, each of its coroutine methods led through the points."""
 
-    def __init__(self, port: Any, name: str, points: Points) -> None:  # noqa: ANN401 - any port
+    def __init__(self, port: Any, name: str, points: Points) -> None:
         self._port = port
         self._name = name
         self._points = points
 
-    def __getattr__(self, attribute: str) -> Any:  # noqa: ANN401 - whatever the port has
+    def __getattr__(self, attribute: str) -> Any:
         found = getattr(self._port, attribute)
         if not asyncio.iscoroutinefunction(found):
             return found
 
-        async def counted(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - passed on as they are
+        async def counted(*args: Any, **kwargs: Any) -> Any:
             return await self._points.through(f"{self._name}.{attribute}", found(*args, **kwargs))
 
         return counted

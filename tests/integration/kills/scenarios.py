@@ -65,6 +65,6 @@ def in_child(place: Place, make: Callable[[str], Scenario], job: str, fault: Fau
     """What the forked process runs; a fault of its own is left beside what it tells."""
     try:
         child(place, make(job), fault)
-    except BaseException:
+    except BaseException:  # any: whatever it was is told to the test, and raised
         fault.told.with_suffix(".fault").write_text(traceback.format_exc())
         raise

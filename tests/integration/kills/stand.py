@@ -117,7 +117,7 @@ async def stand(directory: Path) -> AsyncIterator[Stand]:
         await wire.close()
         bus = await connect(settings)
         place = Place(node.url, directory / "local")
-        QuickAdapter(place.state_dir, slots=16)
+        QuickAdapter(place.state_dir, slots=512)  # jobs whose supervisor was killed run on until they are carried on
         try:
             yield Stand(bus, place, directory)
         finally:
