@@ -12,7 +12,7 @@ import hashlib
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -31,11 +31,23 @@ class ExportError(ValueError):
     """One sentence: what is wrong with the file."""
 
 
+class Origin(NamedTuple):
+    """Whose history an export is of."""
+
+    installation: str
+    generation: int
+
+
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
-    """What an export holds. `whole`: every message of every tenant, so that it can be restored."""
+    """What an export holds. `whole`: every message of every tenant, so that it can be restored.
+
+    `installation` and `generation` are the history's: a restore keeps the one, or no object would be found under its
+    name again, and goes above the other, so that writers of a history that was lost are refused.
+    """
 
     schema: str = "dispatch.export/1"
     at: Instant
+    installation: str
     generation: int
     tenants: tuple[str, ...]
     jobs: int
@@ -82,12 +94,13 @@ class Writer:
         entry = codec.decode_event(stored.subject, stored.data, revision=stored.revision, stored_at=stored.stored_at)
         self.entry(entry, stored.data)
 
-    def manifest(self, *, at: datetime, generation: int, whole: bool) -> Manifest:
+    def manifest(self, origin: Origin, *, at: datetime, whole: bool) -> Manifest:
         """Close the file; what it holds."""
         self._file.close()
         return Manifest(
             at=at,
-            generation=generation,
+            installation=origin.installation,
+            generation=origin.generation,
             tenants=tuple(sorted({tenant for tenant, _ in self._names})),
             jobs=self.jobs,
             events=self.events,

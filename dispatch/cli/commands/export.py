@@ -65,12 +65,13 @@ async def _export(tool: Tool, options: ExportOptions, redact: tuple[str, ...]) -
 
 async def _written(session: Session, options: ExportOptions, writer: Writer, progress: object) -> Manifest:
     from dispatch.cli.progress import Progress
+    from dispatch.exporting import Origin
     from dispatch.identity import now
     from streams.jetstream.connect import JetStreamBus
 
     assert isinstance(progress, Progress)
     bus = session.bus
-    generation = bus.generation if isinstance(bus, JetStreamBus) else 1
+    origin = Origin(bus.layout.installation if isinstance(bus, JetStreamBus) else "memory", bus.generation)
     if options.every:
         async for stored in bus.history.stored(tenant=None if options.tenants else session.tenant):
             writer.stored(stored)
@@ -79,4 +80,4 @@ async def _written(session: Session, options: ExportOptions, writer: Writer, pro
         for entry in (await session.read(name)).entries:
             writer.entry(entry)
             progress.at(writer.events)
-    return writer.manifest(at=now(), generation=generation, whole=options.every and options.tenants)
+    return writer.manifest(origin, at=now(), whole=options.every and options.tenants)

@@ -86,6 +86,8 @@ def _lines(report: SetupReport, layout: Layout) -> list[str]:
 
 
 def _restore(tool: Tool, options: SetupOptions, path: Path) -> Exit:
+    from msgspec.structs import replace
+
     from dispatch.cli.session import bus_settings
     from dispatch.exporting import ExportError, read_manifest
 
@@ -101,7 +103,9 @@ def _restore(tool: Tool, options: SetupOptions, path: Path) -> Exit:
             code="bad-usage",
         )
     _ask(tool, options, f"{manifest.jobs} jobs, {manifest.events:,} events, to r{manifest.last_revision}")
-    report = tool.run(_loaded(bus_settings(tool.settings, name="dispatch-setup"), _layout(options), path))
+    # Under another installation's name no object would be found again, and a second run could begin beside the first.
+    layout = replace(_layout(options), installation=manifest.installation)
+    report = tool.run(_loaded(bus_settings(tool.settings, name="dispatch-setup"), layout, path))
     lines = [
         f"restored {report.messages:,} messages up to r{report.last_revision} as generation {report.generation}",
         "older writers are refused from now on; supervisors start again by themselves",
@@ -122,7 +126,7 @@ def _ask(tool: Tool, options: SetupOptions, what: str) -> None:
 
 
 async def _loaded(settings: BusSettings, layout: Layout, path: Path) -> RestoreReport:
-    from dispatch.exporting import exported
+    from dispatch.exporting import exported, read_manifest
     from streams.jetstream.generation import new_generation
     from streams.jetstream.wire import Wire
 
@@ -130,7 +134,7 @@ async def _loaded(settings: BusSettings, layout: Layout, path: Path) -> RestoreR
     wire = Wire(settings)
     await wire.connect()
     try:
-        return await new_generation(wire, known or layout, exported(path))
+        return await new_generation(wire, known or layout, exported(path), above=read_manifest(path).generation)
     finally:
         await wire.close()
 
