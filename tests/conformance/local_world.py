@@ -57,7 +57,7 @@ class LocalWorld(World):
         self.marks = folder / "marks"
         self.state_dir = folder / "state"
         self.adapter = LocalAdapter(
-            self.state_dir, cluster="conformance", slots=slots, base_dir=folder, reply_within_s=3.0
+            self.state_dir, cluster="conformance", slots=slots, base_dir=folder, reply_within_s=5.0
         )
         self.cluster = "conformance"
 

@@ -53,7 +53,7 @@ async def remote_over_local(folder: Path) -> AsyncIterator[RemoteWorld]:
         agent = Agent(agents, local.adapter, local.cluster, floors=FloorStore(folder / "floors"))
         await agent.start()
         try:
-            yield RemoteWorld(local, RemoteAdapter(clients, local.cluster, read_within_s=4.0, call_within_s=4.0))
+            yield RemoteWorld(local, RemoteAdapter(clients, local.cluster, read_within_s=7.0, call_within_s=7.0))
         finally:
             await agent.drain(1.0)
             await agents.close()
