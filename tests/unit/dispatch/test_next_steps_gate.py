@@ -38,13 +38,13 @@ from tests.unit.projections.story import (
 UNKNOWN, REFUSED = ReplyOutcome.UNKNOWN, ReplyOutcome.REFUSED
 
 
-def two_attempts() -> tuple[Story, ObjectRef, ObjectRef]:
+def two_attempts(*, retired: bool = True) -> tuple[Story, ObjectRef, ObjectRef]:
     """Both replies were lost, both Starts landed, and the lower attempt is canonical; the other is retired."""
     story = Story().submitted().later(1).authorized().attempt()
     story.later(30).replied(UNKNOWN).attempt(1, 2).later(2).replied(UNKNOWN)
     one, two = story.ref("88543"), story.ref("88544", 1, 2)
     story.later(38).seen((one, Phase.GATED), (two, Phase.GATED)).canonical(one)
-    return story.retired(two, 1, 2), one, two
+    return (story.retired(two, 1, 2) if retired else story), one, two
 
 
 def second_submission() -> tuple[Story, ObjectRef, ObjectRef]:
@@ -201,7 +201,7 @@ def test_a_retired_duplicate_keeps_the_gate_shut_until_it_is_seen_ended() -> Non
 
 
 def test_a_duplicate_that_a_person_ignores_does_not_keep_the_gate_shut() -> None:
-    story, one, two = two_attempts()
+    story, one, two = two_attempts(retired=False)
     story.seen(missing=(two,)).disposed(two, Disposition.IGNORE)
     assert opens(story) == [(one, 0)]
 
@@ -270,8 +270,17 @@ def test_an_earlier_run_of_the_object_is_proven_gone_before_the_next_begins() ->
     assert opens(story.ceased(ref), REQUEUES_ENDED) == [(ref, 1)]
 
 
-def test_the_gate_waits_until_no_requeue_can_land_any_more() -> None:
-    """A late requeue would end the run that the Open begins, or revive what was seen ended."""
+def test_the_gate_waits_until_no_requeue_of_its_object_can_land_any_more() -> None:
+    """A late one would end the run that the Open begins. This one has no reply, though its work is seen."""
+    story, ref = run_once(cause=CRASHED)
+    story.requeue_authorized(ref, 0).call(Verb.REQUEUE, ref, Reason.REQUEUE_DUE, run=0).later(15)
+    story.seen((ref, Phase.GATED, 1)).ceased(ref)
+    assert opens(story) == []
+    assert opens(story.later(CALL_BOUND_S + 15)) == [(ref, 1)]
+
+
+def test_the_gate_waits_until_no_requeue_of_another_object_can_land_any_more() -> None:
+    """A late one would revive what was seen ended."""
     story, first, second = second_submission()
     story.ceased(first)
     assert opens(story) == [(second, 0)]
@@ -323,11 +332,11 @@ def test_on_kubernetes_an_ended_object_keeps_the_gate_shut_until_it_cannot_run_a
 
 def test_every_condition_says_what_it_waits_for() -> None:
     story, _, _ = second_submission()
-    story.hold_asked()
+    story.hold_asked().outcome(submission=2)
     there = situation(story)
     assert there.canonical is not None
     waits = {c.name: c.waits_for for c in gate.conditions(there, there.canonical) if not c.holds}
     assert waits == {
-        "the job is meant to run": ("hold c-2h4w is in force",),
+        "the job is meant to run": ("the job has an outcome", "hold c-2h4w is in force"),
         "their processes are gone": ("1.0 may be alive on n14, n15",),
     }
