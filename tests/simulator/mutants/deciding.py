@@ -39,7 +39,9 @@ DECIDING = (
     Mutant(
         name="attempts-without-limit",
         rule="attempts never exceed what the job allows",
-        edits=(Edit(f"{LAUNCH}:_start_reason", "len(counted) >= situation.spec.attempts_max", "False"),),
+        edits=(
+            Edit(f"{LAUNCH}:_tries_left", "len(counted) < situation.spec.attempts_max", "True"),
+        ),
         laws=("L7",),
     ),
     Mutant(
