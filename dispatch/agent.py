@@ -19,6 +19,8 @@ from adapters.local.adapter import LocalAdapter
 from adapters.port import Adapter
 from adapters.remote.agent import MAX_CALLS, Agent
 from adapters.remote.gone import GoneAdapter
+from dispatch.agent_metrics import AgentMetrics
+from dispatch.exposition import exposed
 from streams.jetstream.connect import connect
 from streams.jetstream.settings import BusSettings
 
@@ -28,7 +30,8 @@ DRAIN_S = 20.0
 class AgentOptions(msgspec.Struct, frozen=True, kw_only=True):
     """`directory`: what the agent keeps, and for a local cluster everything of it.
 
-    `attested_by` and `reason` are set for a cluster that no longer exists: then nothing else is served.
+    `attested_by` and `reason` are set for a cluster that no longer exists: then nothing else is served. `metrics`:
+    HOST:PORT to serve Prometheus metrics on.
     """
 
     cluster: str
@@ -36,6 +39,7 @@ class AgentOptions(msgspec.Struct, frozen=True, kw_only=True):
     slots: int | None = None
     max_calls: int = MAX_CALLS
     drain_s: float = DRAIN_S
+    metrics: str | None = None
     attested_by: str | None = None
     reason: str = ""
 
@@ -43,7 +47,8 @@ class AgentOptions(msgspec.Struct, frozen=True, kw_only=True):
 async def serve(settings: BusSettings, options: AgentOptions, say: Callable[[str], None], stop: asyncio.Event) -> None:
     """Serve until `stop` is set, then finish what is in hand within the bound.
 
-    Raises what connecting to the bus raises, and ValueError when the directory belongs to another cluster.
+    Raises what connecting to the bus raises, and ValueError when the directory belongs to another cluster, or metrics
+    cannot be served on their address.
     """
     options.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     bus = await connect(settings)
@@ -52,10 +57,16 @@ async def serve(settings: BusSettings, options: AgentOptions, say: Callable[[str
         floors = FloorStore(options.directory / "called-with")
         agent = Agent(bus.wire.client, adapter, options.cluster, floors=floors, max_calls=options.max_calls)
         able = await adapter.capabilities()
-        await agent.start(wakeups=bus.wakeups)
-        say(f"agent {options.cluster} live on {socket.gethostname()}: {able.kind}, CallBound {able.call_bound_s:g}s")
-        await stop.wait()
-        await agent.drain(options.drain_s)
+        metrics = AgentMetrics(options.cluster)
+        metrics.in_hand.set_function(lambda: agent.in_hand)
+        agent.tell(metrics.answered)
+        with exposed(metrics.registry, options.metrics):
+            await agent.start(wakeups=bus.wakeups)
+            host = socket.gethostname()
+            say(f"agent {options.cluster} live on {host}: {able.kind}, CallBound {able.call_bound_s:g}s")
+            await stop.wait()
+            metrics.draining.set(1)
+            await agent.drain(options.drain_s)
     finally:
         await bus.close()
 

@@ -18,15 +18,16 @@ from adapters.local.adapter import LocalAdapter
 from adapters.port import Adapter
 from adapters.remote.client import RemoteAdapter
 from dispatch import identity, packages
+from dispatch.exposition import AddressError, exposed
 from dispatch.replica.clusters import Clusters
 from dispatch.replica.replica import Replica
 from dispatch.replica.settings import ReplicaSettings
-from streams.errors import BusUnreachableError, NotPermittedError, SettingsError, StreamError, WrongStreamError
+from streams.errors import BusUnreachableError, NotPermittedError, SettingsError, WrongStreamError
 from streams.jetstream.check import Profile, check
 from streams.jetstream.connect import JetStreamBus, connect
 from streams.jetstream.settings import BusSettings
 
-OK, FAULT, NOT_PERMITTED, UNSAFE = 0, 1, 5, 6
+OK, FAULT, BAD_USAGE, NOT_PERMITTED, UNSAFE = 0, 1, 2, 5, 6
 
 log = structlog.get_logger("dispatch.supervise")
 
@@ -34,7 +35,8 @@ log = structlog.get_logger("dispatch.supervise")
 class SuperviseOptions(msgspec.Struct, frozen=True, kw_only=True):
     """What one replica is told. `local`: state directory of the local adapter to serve in this process.
 
-    `clusters` None: every cluster; those without an adapter here are reached through their agents.
+    `clusters` None: every cluster; those without an adapter here are reached through their agents. `metrics`: HOST:PORT
+    to serve Prometheus metrics on.
     """
 
     nats: tuple[str, ...]
@@ -48,6 +50,7 @@ class SuperviseOptions(msgspec.Struct, frozen=True, kw_only=True):
     drain_s: float = 20.0
     sweep_s: float = 300.0
     heartbeat_s: float = 5.0
+    metrics: str | None = None
     log_json: bool = False
     verbose: bool = False
 
@@ -81,7 +84,8 @@ def bus_settings(options: SuperviseOptions) -> BusSettings:
 async def supervise(options: SuperviseOptions) -> int:
     """Run one replica until SIGTERM or SIGINT; the process's exit code.
 
-    6 when the bus is away or its settings are unsafe, 5 without the right: then nothing was done.
+    6 when the bus is away or its settings are unsafe, 5 without the right, 2 when metrics cannot be served where they
+    should be: then nothing was done.
     """
     try:
         bus = await connect(bus_settings(options))
@@ -96,11 +100,13 @@ async def supervise(options: SuperviseOptions) -> int:
         return _refuse(UNSAFE, error)
     except NotPermittedError as error:
         return _refuse(NOT_PERMITTED, error)
+    except AddressError as error:
+        return _refuse(BAD_USAGE, error)
     finally:
         await bus.close()
 
 
-def _refuse(code: int, error: StreamError) -> int:
+def _refuse(code: int, error: Exception) -> int:
     for sentence in getattr(error, "differences", (str(error),)):
         log.error("will not run", why=sentence)
     return code
@@ -111,7 +117,10 @@ async def _work(bus: JetStreamBus, options: SuperviseOptions) -> int:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, replica.stop)
-    await replica.run()
+    with exposed(replica.metrics.registry, options.metrics) as port:
+        if port is not None:
+            log.info("metrics", port=port)
+        await replica.run()
     return OK
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 import msgspec
@@ -30,6 +32,7 @@ GROUP = "agents"
 MAX_CALLS = 8
 IN_HAND_MAX = 512
 WATCH_AGAIN_S = 1.0
+Answered = Callable[[str, str, float], None]
 log = structlog.get_logger("adapters.remote.agent")
 
 
@@ -54,9 +57,19 @@ class Agent:
         self._client = client
         self._floors = floors
         self._calls, self._queries = asyncio.Semaphore(max_calls), asyncio.Semaphore(max_calls)
+        self._answered: Answered = lambda *_: None
         self._in_hand: set[asyncio.Task[None]] = set()
         self._watching: asyncio.Task[None] | None = None
         self._subscription: Subscription | None = None
+
+    def tell(self, answered: Answered) -> None:
+        """Let `answered` hear of every answer: verb, outcome (`word_of`, or done), seconds since the request."""
+        self._answered = answered
+
+    @property
+    def in_hand(self) -> int:
+        """How many requests are taken and not yet answered."""
+        return len(self._in_hand)
 
     async def start(self, *, wakeups: WakeUps | None = None) -> None:
         """Answer from now on, and give what the adapter's watch names to `wakeups`. Raises what the connection raises."""
@@ -101,8 +114,10 @@ class Agent:
         except RefusedError as error:
             await self._respond(message, wire.failed(error))
             return
+        begun = time.perf_counter()
         async with self._calls if wire.is_call(request) else self._queries:
-            reply = await self._answer(request)
+            reply, outcome = await self._answer(request)
+        self._answered(wire.verb_of(request), outcome, time.perf_counter() - begun)
         await self._respond(message, reply)
 
     def _read(self, message: Msg) -> wire.Request:
@@ -115,21 +130,20 @@ class Agent:
             raise RefusedError(f"a {wire.verb_of(request)} may not be asked for on {message.subject}")
         return request
 
-    async def _answer(self, request: wire.Request) -> wire.Reply:
+    async def _answer(self, request: wire.Request) -> tuple[wire.Reply, str]:
+        """The reply, and the word for it."""
         try:
             if wire.is_call(request):
                 self._check(request)
-            return self._with_floor(request, await wire.serve(self.adapter, request))
+            return self._with_floor(request, await wire.serve(self.adapter, request)), "done"
         except AdapterError as error:
-            log.info(
-                "refused" if isinstance(error, RefusedError) else "failed", verb=wire.verb_of(request), why=str(error)
-            )
-            return wire.failed(error)
+            outcome = word_of(error)
+            log.info(outcome, verb=wire.verb_of(request), why=str(error), **_numbers(request))
+            return wire.failed(error), outcome
         except Exception:  # any: what else an adapter raises counts as unknown (adapters.errors)
-            log.exception("adapter failed", verb=wire.verb_of(request))
-            return wire.failed(
-                OutcomeUnknownError("the adapter failed in a way nobody foresaw; the agent's log says how")
-            )
+            log.exception("adapter failed", verb=wire.verb_of(request), **_numbers(request))
+            fault = OutcomeUnknownError("the adapter failed in a way nobody foresaw; the agent's log says how")
+            return wire.failed(fault), word_of(fault)
 
     def _check(self, call: Call) -> None:
         """Remember the call's pair, and refuse it past its deadline: the last thing before it is handed on."""
@@ -172,3 +186,25 @@ class Agent:
             except (AdapterError, StreamError) as error:
                 log.warning("watch failed", why=str(error))
             await asyncio.sleep(WATCH_AGAIN_S)
+
+
+def word_of(error: AdapterError) -> str:
+    """What is counted of an answer that is an error."""
+    match error:
+        case DeadlinePassedError():
+            return "late"
+        case RefusedError():
+            return "refused"
+        case UnreachableError():
+            return "unreachable"
+        case _:
+            return "unknown"
+
+
+def _numbers(request: wire.Request) -> dict[str, str | int]:
+    """Where in the history a request is found: its job, and for a call its number and the revision of its intent."""
+    name = getattr(request, "name", None)
+    found: dict[str, str | int] = {} if name is None else {"tenant": name.tenant, "job": name.job}
+    if wire.is_call(request):
+        found |= {"call": request.call, "revision": request.pair.revision}
+    return found

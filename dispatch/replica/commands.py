@@ -32,29 +32,39 @@ FAULT = "a fault in dispatch kept this command from being decided ({0}): report 
 log = structlog.get_logger("dispatch.commands")
 
 
-async def handle(hands: Hands, buckets: Buckets, delivery: Delivery) -> None:
-    """Answer one command. Raises what the bus raises; then it is not acknowledged and comes back."""
+async def handle(hands: Hands, buckets: Buckets, delivery: Delivery) -> Receipt | None:
+    """Answer one command; the receipt written, None where no tenant can be told.
+
+    Raises what the bus raises: then the command is not acknowledged and comes back.
+    """
     try:
         address = subjects.parse_command(delivery.subject)
         command = codec.decode_command(delivery.subject, delivery.data)
     except (CodecError, ValueError) as error:
-        await _malformed(hands, buckets, delivery, error)
-        return
+        return await _malformed(hands, buckets, delivery, error)
     try:
         answered, record = await _answer(hands, command, address.actor)
     except StreamError:
         raise
     except Exception as error:  # any: a command that meets a fault of ours must not keep its shard from the others
         log.exception("a command failed", tenant=command.tenant, job=command.job, command=command.command)
-        await _malformed(
-            hands, buckets, delivery, CodecError(FAULT.format(type(error).__name__), command=command.command)
-        )
-        return
-    await buckets.put_receipt(receipt_of(hands, record, command, answered))
-    log.info("command", job=command.job, tenant=command.tenant, verb=address.verb, answer=type(answered).__name__)
+        fault = CodecError(FAULT.format(type(error).__name__), command=command.command)
+        return await _malformed(hands, buckets, delivery, fault)
+    receipt = receipt_of(hands, record, command, answered)
+    await buckets.put_receipt(receipt)
+    log.info(
+        "command",
+        tenant=command.tenant,
+        job=command.job,
+        verb=address.verb,
+        command=command.command,
+        answer=receipt.answer.value,
+        revision=receipt.revision,
+    )
     if isinstance(answered, Decided | Already) and command.job != subjects.CONTROLS:
         await hands.wake(command.tenant, command.job)
     await delivery.ack()
+    return receipt
 
 
 async def _answer(hands: Hands, command: Command, actor: str) -> tuple[Answered, Record]:
@@ -126,7 +136,7 @@ def receipt_of(hands: Hands, record: Record, command: Command, answered: Answere
             return told or receipts.already(record, record.revision, to, written)
 
 
-async def _malformed(hands: Hands, buckets: Buckets, delivery: Delivery, error: Exception) -> None:
+async def _malformed(hands: Hands, buckets: Buckets, delivery: Delivery, error: Exception) -> Receipt | None:
     """A command that cannot be read gets a receipt too, under its id or its sequence; nothing else changes."""
     code = getattr(error, "code", None) or RefusalCode.MALFORMED
     known = getattr(error, "command", None)
@@ -136,8 +146,9 @@ async def _malformed(hands: Hands, buckets: Buckets, delivery: Delivery, error: 
     except ValueError:
         # No tenant can be told of it: the subject itself is not ours.
         await delivery.ack()
-        return
+        return None
     to = receipts.Addressed(known or f"seq-{delivery.sequence}", address.tenant, address.job, address.verb)
     receipt = receipts.malformed(to, code, str(error), receipts.Written(hands.clock(), hands.by))
     await buckets.put_receipt(receipt)
     await delivery.ack()
+    return receipt

@@ -61,7 +61,7 @@ class Passes:
     """Runs passes for whoever is woken. `tell` writes the status of a pass to the bus."""
 
     def __init__(
-        self, hands: Hands, wakeups: WakeUps, records: Records, tell: Callable[[Pass, Controls], Awaitable[None]]
+        self, hands: Hands, wakeups: WakeUps, records: Records, tell: Callable[[Pass, Controls], Awaitable[object]]
     ) -> None:
         self._hands = hands
         self._wakeups = wakeups
@@ -93,7 +93,7 @@ class Passes:
             held = done.record
             done = await run_pass(self._hands, held, controls)
         if done.result is not Result.QUIET:
-            log.debug("pass", job=held.job, result=done.result.value, revision=done.record.revision, why=done.why)
+            _log(done)
         return done
 
     def _due_at(self, done: Pass) -> datetime | None:
@@ -101,12 +101,28 @@ class Passes:
         return self._hands.clock() + wait if wait is not None else done.due_at
 
 
+def _log(done: Pass) -> None:
+    """One line with the numbers that find the pass in the history."""
+    record, newest = done.record, done.record.newest
+    log.info(
+        "pass",
+        result=done.result.value,
+        tenant=record.tenant,
+        job=record.job,
+        submission=newest.number if newest is not None else None,
+        revision=record.revision,
+        why=done.why,
+    )
+
+
 def _went_back(before: Record, done: Pass) -> bool:
     """The store is behind what was held: look again from nothing, so that status says what is there."""
     return done.result is Result.REGRESSED and before.revision > 0 and done.record.empty
 
 
-async def keep_hold(in_progress: Callable[[], Awaitable[None]], lease_s: float) -> None:
+async def keep_hold(
+    in_progress: Callable[[], Awaitable[None]], lease_s: float, displaced: Callable[[], None] = lambda: None
+) -> None:
     """Say every third of a lease that the message is still in hand; a missed one costs nothing but a repeat."""
     while True:
         await asyncio.sleep(lease_s / 3)
@@ -114,3 +130,4 @@ async def keep_hold(in_progress: Callable[[], Awaitable[None]], lease_s: float) 
             await in_progress()
         except (BusUnreachableError, UndecidedError):
             log.warning("displaced", why="the bus does not confirm that the message is still in hand")
+            displaced()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Coroutine
 from datetime import datetime, timedelta
 from typing import Any
@@ -16,13 +17,18 @@ from dispatch.act import Hands
 from dispatch.replica import commands, follower
 from dispatch.replica.braking import Braking
 from dispatch.replica.clusters import Clusters
+from dispatch.replica.measured import MeasuredHistory
+from dispatch.replica.metrics import Metrics
 from dispatch.replica.passes import Passes, Records, keep_hold
 from dispatch.replica.settings import ReplicaSettings
 from dispatch.replica.shards import rank_of
 from dispatch.replica.sweep import Sweep, shard_guess
 from dispatch.replica.telling import Teller
+from dispatch.supervisor import Pass
+from projections.controls import Controls
 from projections.record import Record
 from streams.errors import BusUnreachableError, NotPermittedError, StreamError, UndecidedError, WrongStreamError
+from streams.messages.events import Entry
 from streams.ports import Bus
 
 FAULT_RETRY = timedelta(seconds=60)
@@ -49,6 +55,9 @@ class Replica:
 
     def __init__(self, bus: Bus, clusters: Clusters, settings: ReplicaSettings) -> None:
         self.settings = settings
+        self.metrics = Metrics(settings.name)
+        self.metrics.is_replica(settings.name, identity.version())
+        clusters.tell(self.metrics.called)
         self.bus = bus
         self.clusters = clusters
         self.open_jobs = follower.OpenJobs()
@@ -59,7 +68,7 @@ class Replica:
         self._stopping = asyncio.Event()
         self._room = asyncio.Semaphore(settings.passes_max)
         self.hands = Hands(
-            history=bus.history,
+            history=MeasuredHistory(bus.history, self.metrics),
             adapter_of=self._adapter_of,
             clock=identity.now,
             new_id=identity.new_event_id,
@@ -72,10 +81,15 @@ class Replica:
         self._reconnects = bus.reconnects
         self.records = Records(settings.held_records_max)
         self.teller = Teller(bus.buckets, self.hands, clusters.last_good_find)
-        self.passes = Passes(self.hands, bus.wakeups, self.records, self.teller.tell)
+        self.passes = Passes(self.hands, bus.wakeups, self.records, self._tell)
 
     def _adapter_of(self, cluster: str) -> Adapter | None:
         return self.clusters.adapter_of(cluster)
+
+    async def _tell(self, done: Pass, controls: Controls) -> None:
+        entry = await self.teller.tell(done, controls)
+        if entry is not None:
+            self.metrics.told(entry, done)
 
     async def _publish(self, record: Record) -> None:
         await self.teller.receipts(record)
@@ -121,6 +135,7 @@ class Replica:
 
     async def _drain(self) -> None:
         """Let passes and calls in hand finish within the bound; the rest is for whoever reads the history."""
+        self._measure(shards=0)
         pending = {*self._passes, *self._calls}
         if pending:
             log.info("draining", in_flight=len(pending), left_s=self.settings.drain_s)
@@ -160,13 +175,18 @@ class Replica:
             self._reconnects = self.bus.reconnects
             self.records.forget()
 
+        self.metrics.woken()
+
         async def work() -> None:
+            begun = time.perf_counter()
             try:
-                await self.passes.look(delivery.tenant, delivery.job)
+                done = await self.passes.look(delivery.tenant, delivery.job)
+                self.metrics.passed(done, time.perf_counter() - begun)
             except StreamError:
                 raise
             except Exception:  # any: a fault in one job's pass must not keep its shard from the others
                 log.exception("a pass failed; tried again later", tenant=delivery.tenant, job=delivery.job)
+                self.metrics.failed()
                 await self.bus.wakeups.wake_at(delivery.tenant, delivery.job, identity.now() + FAULT_RETRY)
             await delivery.ack()
 
@@ -176,12 +196,18 @@ class Replica:
         delivery = await self.bus.commands.receive(shard, rank=self.rank(shard))
         if delivery is None:
             return
-        await self._in_hand(commands.handle(self.hands, self.bus.buckets, delivery), delivery.in_progress)
+
+        async def work() -> None:
+            receipt = await commands.handle(self.hands, self.bus.buckets, delivery)
+            if receipt is not None:
+                self.metrics.answered(receipt)
+
+        await self._in_hand(work(), delivery.in_progress)
 
     async def _in_hand(self, work: Coroutine[Any, Any, None], in_progress: Callable[[], Awaitable[None]]) -> None:
         """Do the work of one message, keeping it in hand; outlives a stop, which the drain then waits for."""
         async with self._room:
-            holding = asyncio.create_task(keep_hold(in_progress, self.settings.lease_s))
+            holding = asyncio.create_task(keep_hold(in_progress, self.settings.lease_s, self.metrics.displaced))
             task = asyncio.create_task(work)
             self._passes.add(task)
             task.add_done_callback(self._passes.discard)
@@ -212,14 +238,36 @@ class Replica:
             draining=self._stopping.is_set(),
             observing=self.settings.observe,
         )
+        self._measure(shards=len(first))
         await self.bus.buckets.beat(name, msgspec.json.encode(beat), ttl_s=3 * self.settings.heartbeat_s)
+
+    def _measure(self, *, shards: int) -> None:
+        self.metrics.beat(
+            live=len(self.live),
+            shards=shards,
+            reconnects=self.bus.reconnects,
+            draining=self._stopping.is_set(),
+        )
+        self.metrics.holds(
+            open_jobs=len(self.open_jobs.open),
+            records=len(self.records),
+            passes=len(self._passes),
+            calls=len(self._calls),
+        )
+        for cluster in self.clusters.known():
+            self.metrics.found(cluster.cluster, cluster.last_good_find_at)
 
     async def _follow(self) -> None:
         """Keep the names of the open jobs; a newer generation of the history ends this replica."""
         braking = Braking(self.hands, lambda cluster: not self.settings.observe and self._mine(("brake", cluster)))
+
+        async def seen(entry: Entry) -> None:
+            self.metrics.seen(entry)
+            await braking.seen(entry)
+
         try:
             braking.restore(await follower.begin(self.open_jobs, self.bus.buckets))
-            await follower.follow(self.bus.history, self.open_jobs, braking.seen)
+            await follower.follow(self.bus.history, self.open_jobs, seen)
         except WrongStreamError as error:
             self.fatal = error
             self.stop()

@@ -39,13 +39,19 @@ class Teller:
         self._written: OrderedDict[str, tuple[int, FleetEntry]] = OrderedDict()
         self._silent_since: dict[str, datetime] = {}
 
-    async def tell(self, done: Pass, controls: Controls) -> None:
-        """The receipts and the status that a pass leaves; a bus that does not answer is told again next time."""
+    async def tell(self, done: Pass, controls: Controls) -> FleetEntry | None:
+        """The receipts and the status that a pass leaves; a bus that does not answer is told again next time.
+
+        Returns what is told of the job; None of one that nobody knows.
+        """
+        entry = None if done.record.empty else fleet.entry_of(done.record, self._around(done, controls))
         try:
             await self.receipts(done.record)
-            await self._status(done, controls)
+            if entry is not None:
+                await self._put(entry, again=done.result is Result.REGRESSED)
         except StreamError as error:
             log.warning("status not written", job=done.record.job, why=str(error))
+        return entry
 
     async def receipts(self, record: Record) -> None:
         """The receipt of the record's cancel, each time it got further; before the job is settled."""
@@ -56,12 +62,6 @@ class Teller:
             await self._buckets.put_receipt(receipt)
             self._progress[key] = receipt.progress
             _trim(self._progress)
-
-    async def _status(self, done: Pass, controls: Controls) -> None:
-        if done.record.empty:
-            return
-        entry = fleet.entry_of(done.record, self._around(done, controls))
-        await self._put(entry, again=done.result is Result.REGRESSED)
 
     def _around(self, done: Pass, controls: Controls) -> Around:
         cluster = done.record.spec.cluster if done.record.spec else ""

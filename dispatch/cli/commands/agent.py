@@ -29,6 +29,7 @@ class LocalOptions:
     slots: int | None = option("--slots", type=click.IntRange(1, 4096), metavar="N", help="ranks at once; processors")
     max_calls: int = option("--max-calls", type=click.IntRange(1, 64), default=CALLS, metavar="N", help="calls at once")
     drain: float = option("--drain", type=DURATION, default=20.0, metavar="DURATION", help="bound of an orderly end")
+    metrics: str | None = option("--metrics", metavar="ADDR", help="serve Prometheus metrics on HOST:PORT")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,7 @@ def local(tool: Tool, options: LocalOptions) -> Exit:
             slots=options.slots,
             max_calls=options.max_calls,
             drain_s=options.drain,
+            metrics=options.metrics,
         ),
     )
 

@@ -49,6 +49,7 @@ def supervise(tool: Tool, options: SuperviseCommandOptions) -> int:
         local=local,
         observe=options.observe,
         drain_s=options.drain,
+        metrics=options.metrics,
         log_json=options.log_json,
         verbose=tool.flags.verbose,
     )
