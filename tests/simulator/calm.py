@@ -16,9 +16,25 @@ from tests.simulator.process import INSTALLATION
 from tests.simulator.telling import waits_of
 from tests.simulator.world import World
 
-ROUNDS_MAX = 120
+ROUNDS_MAX = 160
 ASKS_EVERY = 3
 AFTERMATH = 8
+
+
+def head_start(world: World) -> None:
+    """Bring the job some way before the trouble begins: to its gate, or into its first run."""
+    world.calm = True
+    wanted = world.swarm.head_start
+    for number in range(20):
+        world.processes[number % len(world.processes)].wake()
+        world.land_all()
+        world.moves.head_start()
+        world.watch.look()
+        world.now += timedelta(seconds=2)
+        began = bool(world.cluster.truth.executions)
+        if began or (wanted == "gated" and world.cluster.jobs):
+            break
+    world.calm = False
 
 
 def quiet(world: World) -> None:
@@ -31,7 +47,7 @@ def quiet(world: World) -> None:
         process.skew, process.drift = timedelta(0), 0.0
     world.operators.put_controls_right()
     for number in range(ROUNDS_MAX):
-        _round(world)
+        _round(world, number)
         record = world.watch.record
         if record.settled or record.empty:
             break
@@ -44,13 +60,13 @@ def quiet(world: World) -> None:
                 world.operators.publish(command)
     else:
         raise LawBroken("liveness", f"not settled after {ROUNDS_MAX} quiet rounds: {waits(world)}")
-    for _ in range(AFTERMATH):
-        _round(world)
+    for number in range(AFTERMATH):
+        _round(world, number)
     world.watch.at_the_end()
 
 
-def _round(world: World) -> None:
-    for _ in range(3):
+def _round(world: World, number: int) -> None:
+    for _ in range(2):
         world.moves.calm()
         world.watch.look()
         for waiting in world.operators.waiting():
@@ -59,8 +75,7 @@ def _round(world: World) -> None:
         world.land_all()
         world.watch.look()
     world.now += timedelta(seconds=20)
-    for process in world.processes:
-        process.wake()
+    world.processes[number % len(world.processes)].wake()
     world.land_all()
     world.watch.look()
 

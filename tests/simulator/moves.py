@@ -34,18 +34,21 @@ class Moves(Generic[J]):
     def __init__(self, world: World) -> None:
         self.world = world
         self.draws: Draws = world.draws
-        self.table: list[str] = []
+        self.table: list[tuple[str, int]] = []
         for name in dir(self):
             if name.startswith("fault_"):
                 level = world.swarm.levels[name.removeprefix("fault_").replace("_", "-")]
-                self.table += [name] * min(4, level.bit_length() // 2)
+                if level:
+                    self.table.append((name, 4 * level))
 
     def fault(self) -> str:
-        """One thing that goes wrong, of those this run has."""
+        """One thing that goes wrong, of those this run has, as often as it is to."""
         if not self.table:
             return ""
+        name, level = self.draws.pick(self.table)
+        if not self.draws.chance(level):
+            return ""
         self.advance()
-        name = self.draws.pick(self.table)
         happened: str = getattr(self, name)()
         if happened:
             self.world.faults[name.removeprefix("fault_").replace("_", "-")] += 1

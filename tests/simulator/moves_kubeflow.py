@@ -58,7 +58,7 @@ class KubeflowMoves(Moves[TrainJob]):
         pod = self.draws.pick(job.pods)
         if cluster.lift_fence(pod) or cluster.bind(pod) or cluster.pod_goes(pod):
             return f"{job.ref.id}: pod {pod.rank} of A={pod.admission.a} is {pod.state.value}"
-        if pod.state is PodState.RUNNING and self.draws.below(4) == 0 and self.cluster.truth.nodes[pod.node or ""].reachable:
+        if pod.state is PodState.RUNNING and self.draws.below(8) == 0 and self.cluster.truth.nodes[pod.node or ""].reachable:
             cause = ENDS[self.draws.below(len(ENDS))]
             cluster.pod_ends(pod, cause)
             return f"{job.ref.id}: pod {pod.rank} of A={pod.admission.a} ends: {cause.kind.value}"
@@ -75,6 +75,15 @@ class KubeflowMoves(Moves[TrainJob]):
             self.came_to_light(job, done=self.mishaps.show(job))
             if job.admission is not None and job.admission.lift.by is BegunBy.PERSON:
                 self.people.hold(job)
+
+    def head_start(self) -> None:
+        self.cluster.advance()
+        for job in self.cluster.jobs:
+            for step in self.controllers:
+                step(job)
+            for pod in tuple(job.pods):
+                if self.cluster.lift_fence(pod) or self.cluster.bind(pod):
+                    self.cluster.bind(pod)
 
     def calm(self) -> None:
         self.cluster.advance()

@@ -42,7 +42,7 @@ class SlurmMoves(Moves[SlurmJob]):
         if job.state is JobState.PENDING:
             return f"{job.ref.id} begins run {job.run}" if cluster.begin(job) else ""
         if job.state is JobState.RUNNING:
-            if not self.world.calm and self.draws.below(4):
+            if not self.world.calm and self.draws.below(12):
                 return ""
             cause = ENDS[self.draws.below(len(ENDS))]
             cluster.exit_by_itself(job, cause)
@@ -70,6 +70,12 @@ class SlurmMoves(Moves[SlurmJob]):
             if job.label is HoldSeen.ADMIN:
                 cluster.hold(job, HoldSeen.NONE)
             self.came_to_light(job, done=self.mishaps.show(job))
+
+    def head_start(self) -> None:
+        """What may begin begins."""
+        self.cluster.advance()
+        for job in self.cluster.jobs:
+            self.cluster.begin(job)
 
     def calm(self) -> None:
         """Every job goes on by itself for a while."""

@@ -41,7 +41,7 @@ class Operators:
         self._count = 0
         self._published = 0
         levels = world.swarm.levels
-        self._table = [verb for verb in VERBS for _ in range(min(3, levels[verb].bit_length() // 2))]
+        self._table = [(verb, 8 * levels[verb]) for verb in VERBS if levels[verb]]
 
     def publish(self, command: Command) -> None:
         """Put it on the bus, as the codec writes it."""
@@ -63,7 +63,10 @@ class Operators:
 
     def at_random(self, record: Record) -> Command | None:
         """One command, given what a person would see now."""
-        return self._build(self.world.draws.pick(self._table), record) if self._table else None
+        if not self._table:
+            return None
+        verb, level = self.world.draws.pick(self._table)
+        return self._build(verb, record) if self.world.draws.chance(level) else None
 
     def _base(self, job: str = JOB) -> dict[str, Any]:
         self._count += 1

@@ -9,7 +9,7 @@ import msgspec
 import structlog
 
 from tests.simulator.broken import LawBroken
-from tests.simulator.calm import quiet
+from tests.simulator.calm import head_start, quiet
 from tests.simulator.world import World
 
 STEPS = 300
@@ -44,7 +44,9 @@ def run(
     world = World(seed, script=script, shape=shape, trace=trace)
     try:
         world.begin()
-        settled_for = 0
+        if world.swarm.head_start:
+            head_start(world)
+        settled_for, steps = 0, steps + world.steps
         while world.steps < steps and settled_for < AFTER_SETTLED:
             world.step()
             settled_for += world.watch.record.settled

@@ -51,6 +51,8 @@ CLUSTER = (
     "deny-cessation",
 )
 HISTORY = ("restore", "unknown-event", "quarantine")
+# What keeps a gate shut, or stops every decision, for long: in few runs, so that the others go far.
+RARE = (*HISTORY, "foreign", "refuse-start", "deny-cessation", "lost-record", "controls")
 FAULTS = TRANSPORT + PEOPLE + SLURM + KUBEFLOW + CLUSTER + HISTORY
 
 
@@ -62,11 +64,12 @@ class Swarm:
         self.shape = shape or SHAPES[drawn]
         self.drifts = [DRIFTS[draws.below(len(DRIFTS))] for _ in range(1 + draws.below(3))]
         self.levels = {fault: LEVELS[draws.below(len(LEVELS))] for fault in FAULTS}
-        for fault in HISTORY:
+        for fault in RARE:
             if draws.below(4) < 3:
                 self.levels[fault] = 0
         for fault in KUBEFLOW if self.is_slurm else SLURM:
             self.levels[fault] = 0
+        self.head_start = ("", "gated", "running", "running")[draws.below(4)]
         self.spec = self._spec(draws)
         self.plan = self._plan(draws)
 

@@ -73,12 +73,13 @@ class World:
         self.watch = Watch(self)
         self.processes = [Process(self, number, drift) for number, drift in enumerate(self.swarm.drifts)]
         self._shares: tuple[tuple[int, Callable[[], str]], ...] = (
-            (36, self._flight_goes_on),
-            (11, self.moves.natural),
+            (33, self._flight_goes_on),
+            (10, self.moves.natural),
             (4, self._time_passes),
             (4, self._somebody_wakes),
             (4, self.moves.fault),
-            (2, self._somebody_asks),
+            (4, self._somebody_asks),
+            (2, self._somebody_receives),
             (1, self._process_fault),
             (1, self.store.fault),
         )
@@ -90,6 +91,7 @@ class World:
     def begin(self) -> None:
         """A job is submitted."""
         self.operators.publish(self.operators.submit())
+        self.processes[0].receive(self.operators.queue[0])
 
     def step(self) -> None:
         """One thing happens."""
@@ -271,18 +273,19 @@ class World:
     # people
 
     def _somebody_asks(self) -> str:
-        waiting = self.operators.waiting()
-        process = self.draws.pick(self.processes)
-        if waiting and self.draws.below(2) == 0:
-            process.receive(waiting[0])
-            return f"{process.hands.by} receives {waiting[0].subject}"
         command = self.operators.at_random(self.watch.record)
         if command is None:
-            if waiting:
-                process.receive(waiting[0])
             return ""
         self.operators.publish(command)
         return f"a person asks: {type(command).__name__} {command.command}" if self.trace is not None else ""
+
+    def _somebody_receives(self) -> str:
+        waiting = self.operators.waiting()
+        if not waiting:
+            return ""
+        process = self.draws.pick(self.processes)
+        process.receive(waiting[0])
+        return f"{process.hands.by} receives {waiting[0].subject}"
 
     # what the ports report
 

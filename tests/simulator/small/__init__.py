@@ -1,0 +1,1 @@
+"""Small worlds, all of them: every interleaving of two supervisors, one job and one fault, not a sample."""
