@@ -55,7 +55,7 @@ def _release(situation: Situation, held: ObjectRecord) -> tuple[Step, ...]:
     lifted = [h for h in situation.record.holds.values() if h.lifted and not h.released]
     if not lifted or not _may_be_on(situation, held, lifted):
         return ()
-    if not calls.over(situation, held.ref, *CHANGES_HOLD, Verb.REQUEUE):
+    if not calls.over(situation, held.ref, *CHANGES_HOLD):
         return ()
     if situation.capabilities.gate_is_hold and not situation.record.opened(held.ref):
         return ()

@@ -59,6 +59,14 @@ def test_an_object_that_came_back_to_its_gate_by_itself_is_not_opened_on_its_own
     assert opens(story.requeue_authorized(ref, 0)) == [(ref, 1)]
 
 
+def test_a_run_that_came_back_under_its_own_number_is_proven_gone_before_that_number_begins_again() -> None:
+    """L4: the number tells nothing of whether its execution is over."""
+    story, ref = launched()
+    story.opened(ref).later(30).running(ref).later(99).seen((ref, Phase.GATED, 0)).requeue_authorized(ref, 0)
+    assert opens(story) == []
+    assert opens(story.ceased(ref)) == [(ref, 0)]
+
+
 def test_the_backoff_of_a_requeue_is_over_before_the_gate_opens() -> None:
     story, ref = came_back()
     story.append(
