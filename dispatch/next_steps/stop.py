@@ -87,7 +87,12 @@ def condemned(situation: Situation, held: ObjectRecord, seen: Sighting) -> Reaso
 
 
 def unauthorized(held: ObjectRecord, seen: Sighting) -> bool:
-    """Whether it runs without a committed open: by hand, by the scheduler itself, or again after its end."""
+    """Whether it runs without a committed open: by hand, by the scheduler itself, or again after its end.
+
+    One that ended and waits to run again is not left to begin: its pods may wait for ever behind their fence.
+    """
+    if seen.phase is Phase.QUEUED:
+        return held.alive_again
     if seen.phase is not Phase.RUNNING:
         return False
     run = held.run_record(seen.run)
