@@ -41,6 +41,8 @@ class SuperviseOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     nats: tuple[str, ...]
     creds: str | None = None
+    tls_ca: str | None = None
+    inbox_prefix: str | None = None
     monitoring: tuple[str, ...] = ()
     single: bool = False
     name: str | None = None
@@ -77,6 +79,8 @@ def bus_settings(options: SuperviseOptions) -> BusSettings:
         urls=options.nats,
         name=f"dispatch-supervise {options.name or ''}".strip(),
         creds=Path(options.creds) if options.creds else None,
+        tls_ca=Path(options.tls_ca) if options.tls_ca else None,
+        inbox_prefix=options.inbox_prefix or "_INBOX",
         monitoring_urls=options.monitoring,
     )
 

@@ -112,13 +112,16 @@ def auditor(name: str) -> Grant:
 
 
 def agent(cluster: str) -> Grant:
-    """Answers calls for one cluster and wakes jobs. It neither reads nor writes a history."""
+    """Answers calls for one cluster and wakes jobs. It neither reads nor writes a history.
+
+    Of what it answers it may ask itself one thing, what the cluster can do: its health check.
+    """
     return Grant(
         role=Role.AGENT,
         account=f"DISPATCH-AGENT-{_name(cluster)}",
         inbox_prefix=f"_INBOX_agent-{cluster}",
         imports=(subjects.EVERY_WAKE, _NAMES, _INFO),
-        publish=(subjects.EVERY_WAKE, imported(_NAMES), imported(_INFO)),
+        publish=(subjects.EVERY_WAKE, imported(_NAMES), imported(_INFO), subjects.agent(cluster, "capabilities")),
         subscribe=(subjects.agents(cluster), f"_INBOX_agent-{cluster}.>"),
         answers=True,
     )

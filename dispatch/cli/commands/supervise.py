@@ -42,6 +42,8 @@ def supervise(tool: Tool, options: SuperviseCommandOptions) -> int:
     settings = SuperviseOptions(
         nats=address.urls,
         creds=str(address.creds) if address.creds else None,
+        tls_ca=str(address.tls_ca) if address.tls_ca else None,
+        inbox_prefix=address.inbox_prefix,
         monitoring=_words(options.monitoring) or address.monitoring,
         single=options.single or tool.settings.local_dir is not None,
         name=options.name,
