@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import logging
@@ -38,12 +39,13 @@ log = logging.getLogger("adapters.local.daemon")
 class Daemon:
     """Serves one directory until it is told to leave, or has been idle for long enough."""
 
-    def __init__(self, state_dir: Path, *, wall_ns: Callable[[], int] = time.time_ns) -> None:
+    def __init__(self, state_dir: Path, lock: int, *, wall_ns: Callable[[], int] = time.time_ns) -> None:
         settings = read_settings(state_dir)
         if settings is None:
             raise FileNotFoundError(f"{state_dir / SETTINGS}: an adapter makes it")
         boot = read_boot_id(Path(settings.boot_id_path))
         self.state_dir = state_dir
+        self.lock = lock
         self.inbox = Inbox(state_dir)
         self.bell = Bell(state_dir)
         self.host = LocalHost(
@@ -57,7 +59,7 @@ class Daemon:
         """Take up what an earlier daemon left, then requests and runs, until it is time to leave."""
         for request in self.inbox.left_over():
             self.handle(request)
-        while not self.leaving:
+        while not self.leaving and self.is_ours():
             self.follow_settings()
             for request in self.inbox.waiting():
                 if self.inbox.take(request):
@@ -86,14 +88,25 @@ class Daemon:
         except OSError:  # the caller hears nothing, which is the truth; the next daemon takes it up again
             log.exception("reply to %s", request)
 
+    def is_ours(self) -> bool:
+        """Whether the directory is the one we locked, and not another that was made where it had been removed."""
+        with contextlib.suppress(FileNotFoundError):
+            return os.path.samestat(os.fstat(self.lock), (self.state_dir / LOCK).stat())
+        return False
+
     def follow_settings(self) -> None:
-        """Slots and folders may be changed while it runs."""
+        """Slots and folders may be changed while it runs; a file that cannot be read changes nothing."""
         changed_at = (self.state_dir / SETTINGS).stat().st_mtime_ns
-        if changed_at != self._settings_at:
-            self._settings_at = changed_at
+        if changed_at == self._settings_at:
+            return
+        self._settings_at = changed_at
+        try:
             settings = read_settings(self.state_dir)
-            if settings is not None:
-                self.host.take_settings(settings)
+        except msgspec.DecodeError as error:
+            log.warning("%s cannot be read: %s", SETTINGS, error)
+            return
+        if settings is not None:
+            self.host.take_settings(settings)
 
     def sweep(self) -> None:
         if time.monotonic() - self._swept_at > SWEEP_EVERY_S:
@@ -176,14 +189,15 @@ def run(state_dir: Path, *, wall_ns: Callable[[], int] = time.time_ns) -> None:
     if lock is None:
         return
     become_subreaper()  # what a dead runner leaves falls to us
-    daemon = Daemon(state_dir, wall_ns=wall_ns)
+    daemon = Daemon(state_dir, lock, wall_ns=wall_ns)
     signal.signal(signal.SIGTERM, daemon.leave)
     signal.signal(signal.SIGUSR1, daemon.dismiss)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     write_whole(state_dir / WHO, json.dumps({"pid": os.getpid()}).encode(), durable=False)
     daemon.serve()
-    (state_dir / WHO).unlink()
+    if daemon.is_ours():
+        (state_dir / WHO).unlink()
 
 
 def main(state_dir: str) -> None:

@@ -209,7 +209,7 @@ class LocalHost:
         before = self.clock.now() - timedelta(seconds=self.settings.keep_ended_s)
         for one in self.store.all():
             if one.state.ended_at is not None and one.state.ended_at < before:
-                self.store.forget(one)
+                self._try(self.store.forget, one)
 
 
 def next_run(state: ObjectState) -> ObjectState:

@@ -116,8 +116,8 @@ def has_open(process: Process, device: int, inode: int) -> bool:
 
 
 def send(process: Process, number: int) -> None:
-    """Signal exactly this process, never a later one with its pid. Gone already: done."""
-    with contextlib.suppress(ProcessLookupError):
+    """Signal exactly this process, never a later one with its pid. Gone, or become another user's: nothing happens."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
         try:
             descriptor = os.pidfd_open(process.pid)
         except (AttributeError, OSError):  # before Linux 5.3, or forbidden by a container

@@ -35,7 +35,7 @@ class Launcher:
         self.cgroup: str | None = None
 
     def start(self, index: int, output: str) -> Rank:
-        """Start one rank. Raises LaunchError if its program, working directory or output file cannot be had."""
+        """Start one rank. Raises LaunchError if its program, directory, output file or process cannot be had."""
         if not os.path.isdir(self.workdir):
             raise LaunchError(f"rank {index}: workdir: no such directory")
         try:
@@ -44,18 +44,28 @@ class Launcher:
         except OSError as error:
             raise LaunchError(f"rank {index}: output file: {error.strerror}") from None
         env = {**self.env, "RANK": str(index), "LOCAL_RANK": str(index), "PWD": self.workdir}
-        told, tell = os.pipe()
-        pid = os.fork()
-        if pid == 0:
-            self._become(env, log, tell)
-        os.close(log)
-        os.close(tell)
-        with os.fdopen(told, "rb") as answer:
-            failure = answer.read()
+        try:
+            pid, failure = self._fork(env, log)
+        except OSError as error:
+            raise LaunchError(f"rank {index}: process: {error.strerror}") from None
+        finally:
+            os.close(log)
         if failure:
             os.waitpid(pid, 0)
-            raise LaunchError(f"rank {index}: {failure.decode()}")
+            raise LaunchError(f"rank {index}: {failure}")
         return Rank(index, pid)
+
+    def _fork(self, env: dict[str, str], log: int) -> tuple[int, str]:
+        """The child's pid, and what failed on its way to the rank's program: nothing once it is that program."""
+        told, tell = os.pipe()
+        with os.fdopen(told, "rb") as answer:
+            try:
+                pid = os.fork()
+                if pid == 0:
+                    self._become(env, log, tell)
+            finally:
+                os.close(tell)
+            return pid, answer.read().decode()
 
     def _become(self, env: dict[str, str], log: int, tell: int) -> None:
         """In the child: turn into the rank's program. What fails goes back through the pipe, which exec closes."""

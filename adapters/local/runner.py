@@ -150,10 +150,15 @@ class Runner:
             self.end("exit-code", exit_code=status, rank=rank.index)
 
     def heed_order(self) -> None:
-        """A stop or requeue that was put beside the plan; the signal that came with it may be lost."""
+        """A stop or requeue that was put beside the plan; the signal that came with it may be lost.
+
+        A folder that was removed is an order too: nobody could ever end the run any more.
+        """
         order = read_or_none(f"{self.folder}/{ORDER}") if self.cause is None else None
         if order is not None:
             self.end("stopped", raw={"by": order.decode("ascii")})
+        elif self.cause is None and not os.path.isdir(self.folder):
+            self.end("stopped-outside", raw={"by": "its directory was removed"})
 
     def heed_signal(self, number: int) -> None:
         """Someone else's TERM: our own comes with an order."""
@@ -176,7 +181,8 @@ class Runner:
         self.warned = True
         for rank in self.ranks:
             if rank.status is None:
-                os.killpg(rank.pid, signal.Signals[f"SIG{self.plan.signal}"])
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.killpg(rank.pid, signal.Signals[f"SIG{self.plan.signal}"])
 
     def heed_memory(self, limit: int) -> None:
         used = memory.used_bytes(descendants(os.getpid(), all_processes()), limit)
@@ -220,12 +226,12 @@ class Runner:
         return True
 
     def tell_ended(self) -> None:
-        """Put the end on disk, durably: nothing of this run lives. Tried until it is written."""
+        """Put the end on disk, durably: nothing of this run lives. Tried until it is written, or nobody is to know."""
         if self.cgroup is not None:
             memory.remove_cgroup(self.cgroup)
         ranks = [rank.status for rank in self.ranks]
         words = json.dumps({"cause": self.cause, "ranks": ranks}).encode()
-        while True:
+        while os.path.isdir(self.folder):
             try:
                 write_once(f"{self.folder}/{ENDED}", words)
             except OSError:

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import os
+import shutil
 import signal
 import sys
 from datetime import timedelta
@@ -315,6 +316,38 @@ async def test_a_directory_belongs_to_one_cluster_and_one_machine(world: LocalWo
     if world.adapter.settings.machine:
         with pytest.raises(ValueError, match="processes of another machine"):
             LocalAdapter(world.state_dir, cluster=world.cluster)
+
+
+async def test_a_directory_that_is_removed_takes_its_jobs_along_and_a_new_one_there_is_another(tmp_path: Path) -> None:
+    world = LocalWorld(tmp_path)
+    job = job_of(world)
+    ref = await begin(world, job, "time.sleep(3600)")
+    await job.reaches(ref, Phase.RUNNING)
+    await job.begins(1)
+    first = world.daemon_pid()
+    world.state_dir.rename(tmp_path / "away")
+    shutil.rmtree(tmp_path / "away")
+    again = LocalWorld(tmp_path)
+    try:
+        assert (await job_of(again).find()).sightings == ()
+        assert again.daemon_pid() != first
+
+        async def gone() -> bool | None:
+            return await is_there(await job.alive() == 0 and first not in {p.pid for p in all_processes()})
+
+        await eventually(world, gone, "the first daemon and its job are gone")
+        assert (await job_of(again).find()).sightings == ()
+    finally:
+        await again.close()
+
+
+async def test_settings_that_cannot_be_read_change_nothing(world: LocalWorld, job: Job) -> None:
+    ref = await begin(world, job, "time.sleep(3600)")
+    await job.reaches(ref, Phase.RUNNING)
+    pid = world.daemon_pid()
+    (world.state_dir / "settings.json").write_text('{"slots": "many"}')
+    assert (await job.see(ref)).phase is Phase.RUNNING
+    assert world.daemon_pid() == pid
 
 
 async def test_an_object_that_ended_long_ago_is_forgotten(world: LocalWorld, job: Job) -> None:
