@@ -255,7 +255,7 @@ def _essence(value: Any) -> Any:  # noqa: ANN401 - any field of any message
     if isinstance(value, msgspec.Struct):
         return {
             field.encode_name: _essence(getattr(value, field.name))
-            for field in msgspec.structs.fields(value)
+            for field in _fields(type(value))
             if field.required or getattr(value, field.name) != _default_of(field)
         }
     if isinstance(value, dict):
@@ -263,6 +263,12 @@ def _essence(value: Any) -> Any:  # noqa: ANN401 - any field of any message
     if isinstance(value, (tuple, list)):
         return [_essence(item) for item in value]
     return value
+
+
+@functools.cache
+def _fields(kind: type[msgspec.Struct]) -> tuple[msgspec.structs.FieldInfo, ...]:
+    """Asked of the annotations once a type: that takes milliseconds, and a submission holds many messages."""
+    return msgspec.structs.fields(kind)
 
 
 def _default_of(field: msgspec.structs.FieldInfo) -> Any:  # noqa: ANN401 - any field of any message
