@@ -241,6 +241,15 @@ def test_a_hold_now_authorizes_a_requeue_of_the_run_in_progress_once() -> None:
     assert "RequeueAuthorized" not in [name for name, _ in told(story)]
 
 
+def test_a_hold_now_ends_one_run_and_no_later_one() -> None:
+    """L7: its key pays once. Run 1 was let loose by hand, and is stopped."""
+    story, ref = launched()
+    now(story.opened(ref).later(9).running(ref))
+    story.append(only(RequeueAuthorized, story), Reason.HOLD_NOW).call(Verb.REQUEUE, ref, run=0).replied()
+    story.later(9).seen((ref, Phase.GATED, 1)).later(9).running(ref, 1)
+    assert "RequeueAuthorized" not in [name for name, _ in told(story)]
+
+
 def test_a_hold_without_now_requeues_nothing() -> None:
     story, ref = launched()
     story.opened(ref).later(9).running(ref).hold_asked()
