@@ -1,4 +1,4 @@
-"""Each alert of docs/how-to/alerts.md is raised by what it is for, and by nothing before that."""
+"""Each alert of docs/how-to/alerts.rules.yml is raised by what it is for, and by nothing before that."""
 
 from __future__ import annotations
 
@@ -40,6 +40,7 @@ from tests.conformance.streams_world import an_event
 from tests.driver import CLUSTER, INSTALLATION, Driver
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "how-to" / "alerts.md"
+RULES = DOCUMENT.with_name("alerts.rules.yml")
 SELECTOR = r"(?P<name>\w+)(?:\{(?P<labels>[^}]*)\})?"
 INCREASE = re.compile(rf"increase\({SELECTOR}\[\w+\]\) > (?P<most>\d+)")
 COMPARED = re.compile(rf"{SELECTOR} (?P<how>[<>]) (?P<than>\d+|time\(\))")
@@ -49,8 +50,7 @@ Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
 
 def rules() -> dict[str, str]:
     """Expression by alert, as an operator would copy them."""
-    text = DOCUMENT.read_text().split("```yaml\n", 1)[1].split("```", 1)[0]
-    [group] = YAML(typ="safe", pure=True).load(text)["groups"]
+    [group] = YAML(typ="safe", pure=True).load(RULES.read_text())["groups"]
     return {rule["alert"]: rule["expr"] for rule in group["rules"]}
 
 
@@ -287,6 +287,7 @@ async def test_the_alert_is_raised_by_what_it_is_for_and_not_before(alert: str) 
 
 def test_no_alert_is_written_down_that_no_test_reaches() -> None:
     assert rules().keys() == SCENARIOS.keys()
+    assert set(re.findall(r"`(Dispatch\w+)`", DOCUMENT.read_text())) == set(SCENARIOS)
 
 
 async def test_a_job_that_another_replica_looks_after_now_is_counted_there_alone() -> None:
