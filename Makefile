@@ -5,11 +5,13 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.installed
 PACKAGES := streams projections adapters dispatch
-TIERS  := $(addprefix test-,unit properties simulator conformance nats local kills promises acceptance)
+TIERS  := $(addprefix test-,unit properties simulator conformance nats local kills promises compose acceptance)
+# Tiers that need root or Docker: `make test` leaves them out by name, `make test-all` does not.
+ROOTED := $(notdir $(wildcard tests/integration/compose))
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup style check test demo bench reference lock wheel clean $(TIERS)
+.PHONY: help setup style check test test-all demo bench reference lock wheel clean $(TIERS)
 .DELETE_ON_ERROR:
 
 
@@ -37,7 +39,11 @@ check: style ## Style alone: ruff, mypy --strict, import contracts, the tidy tes
 	@$(BIN)/pytest -q tests/tidy
 
 test: style ## Every test that needs only python3 and the network, style included
-	@echo '== tests: every tier but those excluded by name (tests/README.md)'
+	@echo '== tests: every tier but those that need root or Docker: $(or $(ROOTED),none)'
+	@$(BIN)/pytest $(addprefix --without=,$(ROOTED))
+
+test-all: style ## Every test of every tier: needs root and Docker, as CI has
+	@echo '== tests: every tier'
 	@$(BIN)/pytest
 
 demo: $(READY) ## Watch a real two-rank job survive a killed supervisor, a crash, a recovery; and a cancel
@@ -52,6 +58,7 @@ test-nats: ## Tier: the bus on real nats-servers, with real crashes, pauses and 
 test-local: ## Tier: the local adapter on real processes
 test-kills: ## Tier: the supervisor killed, and frozen, at every await
 test-promises: ## Tier: the promises on real processes: several replicas, lost replies, reboots, late calls
+test-compose: ## Tier: compose.yaml as a whole, losing a supervisor and a NATS node; needs root and Docker
 test-acceptance: ## Tier: the README's commands, as a person types them; the wheel
 
 $(TIERS): tier = $(@:test-%=%)
