@@ -1,0 +1,31 @@
+#!/bin/sh
+# A Debian image without a registry: base_image.sh TAG [SUITE]. Needs root, debootstrap and Docker.
+# Its file system is kept in ${XDG_CACHE_HOME:-$HOME/.cache}/dispatch-ci; delete it at will.
+set -eu
+tag=$1
+suite=${2:-bookworm}
+mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/dispatch-ci
+kept=$cache/debian-$suite.tar
+
+make_root() {
+  debootstrap --variant=minbase "$suite" "$1" "$mirror"
+  # Not by debootstrap itself: it cannot order what Python depends on.
+  chroot "$1" apt-get install -y -q --no-install-recommends ca-certificates python3-venv tini wget
+  chroot "$1" apt-get clean
+}
+
+if [ ! -f "$kept" ]; then
+  mkdir -p "$cache"
+  folder=$(mktemp -d)
+  trap 'umount "$folder/root/proc" 2>/dev/null || :; rm -rf --one-file-system "$folder"' EXIT
+  printf '== image: debootstrap %s\n' "$suite"
+  DEBIAN_FRONTEND=noninteractive make_root "$folder/root" >"$folder/log" 2>&1 || {
+    tail -n 20 "$folder/log" >&2
+    exit 1
+  }
+  rm -rf "$folder"/root/var/lib/apt/lists/*
+  tar -C "$folder/root" -cf "$kept.new" .
+  mv "$kept.new" "$kept"
+fi
+docker import "$kept" "$tag" >/dev/null

@@ -1,0 +1,123 @@
+"""The whole of compose.yaml: it comes up healthy, loses a supervisor and a NATS node under load, and every job settles.
+
+Building images and starting eight containers takes longer than other tests may: each has ten minutes here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import signal
+from collections import Counter
+
+import pytest
+
+from streams.jetstream.monitor import read_monitor
+from tests.integration.compose.composition import SUPERVISORS, Composition, done, until
+
+pytestmark = pytest.mark.timeout(600)
+
+MARK = 'echo "$DISPATCH_JOB $DISPATCH_EPOCH $RANK'
+WORK = f'{MARK} begin" >> marks; while [ ! -e go ]; do sleep 0.2; done; {MARK} end" >> marks'
+STEADY = f"""version: 1
+ranks_per_node: 2
+run: {{command: [sh, -c, '{WORK}']}}
+recovery: []
+"""
+CRASHING = f"""version: 1
+run: {{command: [sh, -c, '{WORK}; [ $DISPATCH_RUN != 0 ]']}}
+recovery:
+  - {{name: crash, on: [exit-code], do: requeue, budget: 2, backoff: {{first: 0s}}}}
+"""
+STEADY_JOBS = ("steady-1", "steady-2")
+JOBS = (*STEADY_JOBS, "crashing", "late")
+
+
+def submit(composition: Composition, job: str, text: str) -> None:
+    told = composition.dispatch("submit", composition.write(f"{job}.yaml", text), "--name", job, "--timeout", "60s")
+    assert told.code == 0, told.out
+
+
+def leader_of_history(composition: Composition) -> str:
+    """The service whose server leads the history: its loss is the one that is felt."""
+    (first,) = composition.ids("nats-1")
+    address = f"http://{composition.address(first)}:8222"
+    told = asyncio.run(read_monitor(address, "jsz?accounts=true&streams=true"))
+    streams = [stream for account in told["account_details"] for stream in account.get("stream_detail", ())]
+    (history,) = [stream for stream in streams if stream["name"] == "DISPATCH_HISTORY_1"]
+    return str(history["cluster"]["leader"])
+
+
+def test_what_runs_once_has_ended_well_and_the_supervisors_are_as_many_as_asked_for(composition: Composition) -> None:
+    for once in ("credentials", "setup"):
+        (container,) = composition.ids(once)
+        assert composition.state(container)["ExitCode"] == 0
+    live = composition.dispatch("doctor", "bus").out
+    replicas = re.search(r"live supervisors: (.*)", live)
+    assert replicas is not None, live
+    hosts = {name.strip().partition("-")[0] for name in replicas[1].split(",")}
+    assert hosts == {container[:12] for container in composition.ids("supervisor")}
+    assert len(hosts) == SUPERVISORS
+
+
+def test_each_service_is_given_its_own_credential_and_only_setups_may_make_streams(composition: Composition) -> None:
+    for service in ("agent", "supervisor"):
+        container = composition.ids(service)[0]
+        assert composition.inside(container, "ls", "/run/dispatch").out.split() == ["config.yaml", "nats.seed"]
+        assert composition.inside(container, "id", "-u").out.strip() == "10001"
+        refused = composition.inside(container, "dispatch", "setup", "--replicas", "3", "--shards", "16")
+        assert (refused.code, "not-permitted" in refused.out) == (5, True), refused.out
+
+
+@pytest.mark.parametrize(
+    ("service", "program", "check"),
+    [
+        ("agent", "dispatch agent", ("python3", "-m", "dispatch.health", "agent", "local")),
+        ("supervisor", "dispatch supervise", ("python3", "-m", "dispatch.health", "supervisor")),
+    ],
+)
+def test_a_service_that_stands_still_is_not_healthy_and_is_again_once_it_goes_on(
+    composition: Composition, service: str, program: str, check: tuple[str, ...]
+) -> None:
+    container = composition.ids(service)[-1]
+    composition.signal(container, program, signal.SIGSTOP)
+    try:
+        until(lambda: composition.inside(container, *check).code == 1, f"{service} ill", within_s=90)
+    finally:
+        composition.signal(container, program, signal.SIGCONT)
+    until(lambda: composition.inside(container, *check).code == 0, f"{service} healthy again", within_s=90)
+
+
+def test_a_supervisor_and_a_node_killed_while_jobs_run_leave_every_job_settled_and_every_law_kept(
+    composition: Composition,
+) -> None:
+    for job in STEADY_JOBS:
+        submit(composition, job, STEADY)
+    submit(composition, "crashing", CRASHING)
+    for job in (*STEADY_JOBS, "crashing"):
+        assert composition.dispatch("watch", job, "--until", "running", "--timeout", "60s").code == 0
+
+    composition.kill(composition.ids("supervisor")[0])
+    lost = leader_of_history(composition)
+    (node,) = composition.ids(lost)
+    composition.kill(node)
+    submit(composition, "late", STEADY)
+    (agent,) = composition.ids("agent")
+    composition.inside(agent, "touch", "go")
+
+    for job in JOBS:
+        told = composition.dispatch("watch", job, "--until", "settled", "--timeout", "180s")
+        assert told.code == 0, told.out
+    done("docker", "start", node)
+    composition.healthy(lost)
+
+    verified = composition.dispatch("verify", "--all")
+    assert verified.code == 0, verified.out
+    assert sum("0 broken" in line for line in verified.out.splitlines()) == len(JOBS), verified.out
+    executions = dict.fromkeys([(job, "1000000") for job in (*STEADY_JOBS, "late")], 2)
+    executions |= {("crashing", "1000000"): 1, ("crashing", "1000001"): 1}
+    for word in ("begin", "end"):
+        counted = Counter((job, epoch) for job, epoch, _, what in composition.marks() if what == word)
+        assert counted == executions
+    order = [(epoch, what) for job, epoch, _, what in composition.marks() if job == "crashing"]
+    assert order == [("1000000", "begin"), ("1000000", "end"), ("1000001", "begin"), ("1000001", "end")]
