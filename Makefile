@@ -11,7 +11,7 @@ ROOTED := $(notdir $(wildcard tests/integration/compose))
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup style check test test-all demo bench reference lock wheel clean $(TIERS)
+.PHONY: help setup style check test test-all demo bench small reference lock image wheel clean $(TIERS)
 .DELETE_ON_ERROR:
 
 
@@ -66,6 +66,10 @@ $(TIERS): $(READY)
 	@echo '== tests: the tier $(tier)'
 	@$(BIN)/pytest $(or $(wildcard tests/$(tier) tests/integration/$(tier)),tests/$(tier))
 
+small: $(READY) ## Every interleaving of the simulator's small worlds; counts into docs/simulator/small-worlds.md
+	@echo '== small: every state of every small world, a few minutes on one quiet core'
+	@$(BIN)/python -m tests.simulator.small
+
 bench: $(READY) ## What it costs: each figure beside its yardstick, in one run; a table, and docs/benchmarks
 	@echo '== bench: real servers and processes, about five minutes on two quiet cores'
 	@$(BIN)/python -m bench
@@ -78,6 +82,11 @@ lock: $(READY) ## Resolve pyproject.toml again into requirements.lock, with hash
 	@echo '== uv: requirements.lock from pyproject.toml'
 	@$(BIN)/uv pip compile pyproject.toml --group dev --universal --python-version 3.11 \
 	  --generate-hashes --no-emit-index-url --no-header --upgrade -q -o requirements.lock
+
+BASE_IMAGE ?= python:$(shell $(BIN)/python -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)-slim
+image: $(READY) ## Build the image that compose.yaml names: the wheel and what the lock names (BASE_IMAGE=...)
+	@echo '== image: dispatch-supervisor:0.1.0 on $(BASE_IMAGE)'
+	@$(BIN)/python -m scripts.image dispatch-supervisor:0.1.0 '$(BASE_IMAGE)'
 
 wheel: $(READY) ## Build dist/*.whl from the checkout
 	@echo '== build: dist/*.whl, nothing fetched'

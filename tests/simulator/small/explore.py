@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
+from functools import partial
 
 import msgspec
 import structlog
@@ -26,7 +27,7 @@ class Explored(msgspec.Struct, kw_only=True):
     """What an exploration came to.
 
     `interleavings`: different ways from the beginning to an end, counted over the graph of states. `left`: prefixes
-    that were not gone along, 0 where every one was. `law`: what broke, at the end of `path`.
+    that were not gone along, 0 where every one was. `seconds`: of one core. `law`: what broke, at the end of `path`.
     """
 
     small: Small
@@ -65,7 +66,7 @@ class Explorer:
 
     def explore(self, states_max: int | None = None) -> Explored:
         """Until nothing is left, a law breaks, or so many states were met."""
-        done, began = self.explored, time.monotonic()
+        done, began = self.explored, time.process_time()
         try:
             while self.frontier and (states_max is None or len(self.graph) < states_max):
                 self._go(*self.frontier.pop())
@@ -73,7 +74,7 @@ class Explorer:
             done.law, done.what, done.path = broken.law, broken.what, broken.path
         done.states, done.left = len(self.graph), len(self.frontier)
         done.interleavings = 0 if done.left or done.law else ways(self.graph)
-        done.seconds = time.monotonic() - began
+        done.seconds = time.process_time() - began
         return done
 
     def _go(self, path: Path, before: bytes | None) -> None:
@@ -91,12 +92,11 @@ class Explorer:
             self.explored.longest = max(self.explored.longest, len(path))
             if not options:
                 self.explored.ends += 1
-                _checked(path, lambda: quiet(world))
+                _checked(path, partial(quiet, world))
                 return
             self.frontier += [((*path, index), key) for index in range(len(options) - 1, 0, -1)]
-            first = options[0]
             path, before = (*path, 0), key
-            _checked(path, lambda: world.take(first))
+            _checked(path, partial(world.take, options[0]))
 
 
 def _checked(path: Path, act: Callable[[], None]) -> None:
@@ -113,7 +113,7 @@ def walk(small: Small, path: Path, *, trace: bool = False) -> SmallWorld:
     world = SmallWorld(small, trace=trace)
     for place, index in enumerate(path):
         option = world.options()[index]
-        _checked(path[: place + 1], lambda: world.take(option))
+        _checked(path[: place + 1], partial(world.take, option))
     return world
 
 
@@ -138,12 +138,14 @@ def explore(small: Small, states_max: int | None = None) -> Explored:
 
 
 def trace(small: Small, path: Path) -> list[str]:
-    """What happens along this path, a readable line each, with what breaks at its end."""
+    """What happens along this path, and from its end in the quiet, a line each; last, what breaks."""
     world = SmallWorld(small, trace=True)
     try:
         for place, index in enumerate(path):
             option = world.options()[index]
-            _checked(path[: place + 1], lambda: world.take(option))
+            _checked(path[: place + 1], partial(world.take, option))
+        if not world.options():
+            _checked(path, partial(quiet, world))
     except Broken as broken:
         return [*(world.trace or ()), str(broken)]
     return list(world.trace or ())

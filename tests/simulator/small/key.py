@@ -128,9 +128,7 @@ def text_of(world: SmallWorld) -> str:
 
 def _ids(world: SmallWorld) -> Callable[[re.Match[str]], str]:
     names = {
-        entry.content.id: f"r{entry.revision}"
-        for entry in world.ledger.entries
-        if isinstance(entry.content, Envelope)
+        entry.content.id: f"r{entry.revision}" for entry in world.ledger.entries if isinstance(entry.content, Envelope)
     }
     return lambda found: names.setdefault(found[0], f"new{len(names)}")
 

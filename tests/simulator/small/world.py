@@ -74,7 +74,7 @@ class Option(NamedTuple):
     """One thing that could happen next."""
 
     what: str
-    happen: Callable[[], None]
+    happen: Callable[[], object]
 
 
 class SmallWorld(World):
@@ -144,7 +144,9 @@ class SmallWorld(World):
         found += [Option(what, move) for what, move in moves(self.cluster)]
         for process in self.processes:
             who = f"r{process.number}"
-            found += [Option(f"{who} receives the command", partial(process.receive, w)) for w in self.operators.waiting()]
+            found += [
+                Option(f"{who} receives the command", partial(process.receive, w)) for w in self.operators.waiting()
+            ]
             if passes and not process.passing:
                 found.append(Option(f"{who} begins a pass", partial(self._pass, process)))
         if waits:
@@ -212,21 +214,22 @@ class SmallWorld(World):
                 for process in self.processes
                 if process.tasks
             ]
-        found = []
-        for task in self.tasks:
-            flight = task.flight
-            if kind == Fault.STALE and isinstance(flight, ReadFlight):
-                for behind in range(1, STALE_MAX + 1):
-                    if self.ledger.read(JOB, flight.after, flight.generation):
-                        found.append(Option(f"a read lacks {behind}", partial(self._stale, task, behind)))
-            elif flight is not None and flight.goes_on and kind == f"{flight.kind}-late":
-                found.append(Option(self._say("no answer", flight), partial(self._lost, task)))
-        return found
+        return [option for task in self.tasks for option in self._faults_of(task, kind)]
+
+    def _faults_of(self, task: Task, kind: str) -> list[Option]:
+        flight = task.flight
+        if kind == Fault.STALE and isinstance(flight, ReadFlight):
+            unread = len(self.ledger.read(JOB, flight.after, flight.generation))
+            lacks = range(1, 1 + min(unread, STALE_MAX))
+            return [Option(f"a read lacks {behind}", partial(self._stale, task, behind)) for behind in lacks]
+        if flight is not None and flight.goes_on and kind == f"{flight.kind}-late":
+            return [Option(self._say("no answer", flight), partial(self._lost, task))]
+        return []
 
     def _crash(self, process: Process) -> None:
         self.left[2] -= 1
         self.kill(process)
-        self.answers = {task: told for task, told in self.answers.items() if task.process is not process or task in self.tasks}
+        self.answers = {task: told for task, told in self.answers.items() if task in self.tasks}
 
     def _stale(self, task: Task, behind: int) -> None:
         self.left[2] -= 1
