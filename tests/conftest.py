@@ -21,9 +21,10 @@ pytest_plugins = ["pytester"]
 TESTS = Path(__file__).parent
 
 # Programs without which a tier cannot keep its promises. A missing one is a failure, never a skip.
-SERVICES: dict[str, tuple[str, ...]] = dict.fromkeys(
-    ("conformance", "nats", "kills", "promises", "acceptance"), ("nats-server",)
-) | {"compose": ("docker",)}
+SERVICES: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("conformance", "nats", "kills", "promises", "acceptance"), ("nats-server",)),
+    "compose": ("docker", "debootstrap"),
+}
 
 EXCLUDED = pytest.StashKey[frozenset[str]]()
 SECONDS = pytest.StashKey[dict[str, list[float]]]()
