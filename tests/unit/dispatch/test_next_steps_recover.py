@@ -13,7 +13,7 @@ from streams.messages import events
 from streams.messages.events import HoldAsked, OutcomeDecided, SubmissionAuthorized
 from streams.messages.plan import Backoff, FastFail, PlanAction, PlanRule, RecoveryPlan, WhenSpent
 from streams.messages.reasons import Reason
-from streams.messages.values import Cause, CauseKind, HoldKind, ObjectRef, Phase, ReplyOutcome
+from streams.messages.values import Cause, CauseKind, Disposition, HoldKind, ObjectRef, Phase, ReplyOutcome
 from tests.unit.dispatch.scene import only, told
 from tests.unit.projections.story import (
     COMPLETED,
@@ -77,6 +77,14 @@ def test_out_of_memory_with_exit_code_zero_is_no_success() -> None:
 def test_a_running_job_is_given_no_outcome() -> None:
     story, ref = launched(Story().submitted(RecoveryPlan(rules=(rule(),))))
     assert told(story.opened(ref).later(30).running(ref)) == []
+
+
+def test_an_object_that_a_person_ignores_is_not_taken_for_an_end() -> None:
+    """What follows it is theirs to say: another submission, or a cancel."""
+    story, ref = launched(Story().submitted(RecoveryPlan(rules=(rule(),))))
+    story.opened(ref).later(30).running(ref).later(9).seen(missing=(ref,)).disposed(ref, Disposition.IGNORE)
+    assert told(story.later(86400)) == []
+    assert told(story.authorized(2, "person", "person/c-9")) == [("AttemptCommitted", Reason.LAUNCH)]
 
 
 def test_absence_is_never_an_end() -> None:
@@ -180,6 +188,11 @@ def test_the_nodes_concerned_are_avoided_and_stay_avoided() -> None:
     story.canonical(second, 2).opened(second).later(9).running(second).later(999)
     story.ended(second, cause=replace(NODE_LOST, nodes=("n14",)), nodes=NODES).ceased(second)
     assert only(SubmissionAuthorized, story).avoid_nodes == ("n15", "n14")
+
+
+def test_a_rule_that_avoids_nothing_leaves_the_nodes_alone() -> None:
+    story, _ = ended(NODE_LOST, rule("bad-node", on=("node-lost",)))
+    assert only(SubmissionAuthorized, story).avoid_nodes == ()
 
 
 def test_at_most_sixty_four_nodes_are_avoided_and_the_oldest_goes() -> None:
