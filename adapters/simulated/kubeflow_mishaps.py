@@ -95,8 +95,8 @@ class KubeflowMishaps:
             return False
         job.ended = None
         job.pods = [pod for pod in job.pods if pod.state not in (PodState.SUCCEEDED, PodState.FAILED)]
-        if not job.suspend:
-            job.admission = Admission(job.a, Lift(BegunBy.SCHEDULER))
+        if not job.suspend and job.admission is not None:
+            job.admission = Admission(job.a, job.admission.lift)
         self.cluster.write(job)
         return True
 

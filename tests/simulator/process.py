@@ -6,9 +6,12 @@ answer, or an error, when the world says so.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Coroutine
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
+
+import structlog
 
 from adapters.port import Adapter
 from adapters.simulated.adapter import KubeflowAdapter, SlurmAdapter
@@ -23,6 +26,7 @@ from projections.receipt import Written, receipts_of
 from projections.record import Record
 from streams.messages.events import Entry, Envelope, SeenEvent
 from streams.messages.receipts import Receipt
+from streams.messages.values import Found
 from tests.simulator.flight import AppendFlight, CallFlight, Flight, ReadFlight, TellFlight
 from tests.simulator.ledger import JOB, TENANT
 
@@ -33,15 +37,18 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 INSTALLATION = "lab"
 
+# What replicas log is not what a simulation is read by.
+structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
+
 
 class Task:
     """One coroutine of a process and the flight it waits for.
 
     `failed`: it ended with an error of the bus. `unseen`: evidence of it that met a conflict and is not stored.
-    `read_at`: the step at which its last read of the job landed.
+    `read_at`: the step at which its last read of the job landed. `found`: its last Find.
     """
 
-    __slots__ = ("command", "coroutine", "failed", "flight", "process", "read_at", "unseen", "what")
+    __slots__ = ("command", "coroutine", "failed", "flight", "found", "process", "read_at", "unseen", "what")
 
     def __init__(self, process: Process, what: str, coroutine: Coroutine[Any, Any, Any]) -> None:
         self.process = process
@@ -52,6 +59,7 @@ class Task:
         self.failed = False
         self.unseen: SeenEvent | None = None
         self.read_at = 0
+        self.found: Found | None = None
 
 
 class SimulatedHistory:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 
 import msgspec
-import structlog
 
 from tests.simulator.broken import LawBroken
 from tests.simulator.calm import head_start, quiet
@@ -14,9 +12,6 @@ from tests.simulator.world import World
 
 STEPS = 300
 AFTER_SETTLED = 80
-
-# What replicas log is not what a simulation is read by.
-structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
 
 
 class Ran(msgspec.Struct, frozen=True, kw_only=True):

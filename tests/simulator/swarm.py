@@ -73,6 +73,24 @@ class Swarm:
         self.spec = self._spec(draws)
         self.plan = self._plan(draws)
 
+    @classmethod
+    def calm(
+        cls,
+        shape: str,
+        *,
+        replicas: int = 2,
+        spec: JobSpec | None = None,
+        plan: RecoveryPlan | None = None,
+    ) -> Swarm:
+        """A run without faults, for a script."""
+        swarm = cls(Draws(0, ()), shape)
+        swarm.levels = dict.fromkeys(FAULTS, 0)
+        swarm.drifts = [0.0] * replicas
+        swarm.head_start = ""
+        swarm.spec = spec or swarm.spec
+        swarm.plan = plan or swarm.plan
+        return swarm
+
     @property
     def is_slurm(self) -> bool:
         return self.shape.startswith("slurm")
@@ -90,6 +108,7 @@ class Swarm:
             call_bound_s=30.0,
             kueue=self.shape == "kueue",
             pod_fence=self.shape != "kubeflow-unfenced",
+            replace_when_failed=self.shape != "kubeflow-unfenced",
             nodes=("k1", "k2", "k3"),
         )
 

@@ -36,7 +36,8 @@ def those(laws: list[Law], method: str) -> list[Law]:
 class Watch:
     """`record` is what the system itself would claim now: the real fold of the whole history.
 
-    `wild` holds, by object, the step at which a person or the scheduler last brought it to life.
+    `wild` holds, by object, the step at which a person or the scheduler last brought it to life; `done` the ids of the
+    events whose calls have acted on the scheduler.
     """
 
     def __init__(self, world: World) -> None:
@@ -46,6 +47,7 @@ class Watch:
         self.reasons: set[Reason] = set()
         self.find_steps: dict[datetime, int] = {}
         self.wild: dict[ObjectRef, int] = {}
+        self.done: set[str] = set()
         self.ended_once: set[ObjectRef] = set()
         self.changed = False
         self.flight: AppendFlight | None = None
@@ -105,12 +107,16 @@ class Watch:
                     self.ended_once.add(seen.object)
         elif flight.request.writes:
             self.changed = True
+            if flight.error is None and flight.request.call is not None:
+                self.done.add(flight.request.call.pair.nonce)
             for law in self._landed:
                 law.landed(flight)
 
     def answered(self, task: Task, flight: Flight) -> None:
         if isinstance(flight, ReadFlight) and flight.job == JOB:
             task.read_at = flight.landed_at
+        elif isinstance(flight, CallFlight) and flight.request.verb == "find" and flight.error is None:
+            task.found = flight.answer
         if isinstance(flight, AppendFlight) and flight.error is None:
             intent = self.chronicle.intents.get(flight.envelope.id)
             if intent is not None:

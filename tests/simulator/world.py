@@ -41,11 +41,17 @@ class World:
     """Everything that one seed decides."""
 
     def __init__(
-        self, seed: int, *, script: Sequence[int] | None = None, shape: str | None = None, trace: bool = False
+        self,
+        seed: int,
+        *,
+        script: Sequence[int] | None = None,
+        shape: str | None = None,
+        swarm: Swarm | None = None,
+        trace: bool = False,
     ) -> None:
         self.seed = seed
         self.draws = Draws(seed, script)
-        self.swarm = Swarm(self.draws, shape)
+        self.swarm = swarm or Swarm(self.draws, shape)
         self.trace: list[str] | None = [] if trace else None
         self.faults: Counter[str] = Counter()
         self.steps = self.lives = self.ids = 0
@@ -163,7 +169,7 @@ class World:
         flight = task.flight
         assert flight is not None
         if flight.stage < ANSWERED:
-            if self._fault(LOST[flight.kind], half=True):
+            if self._fault(LOST[flight.kind]):
                 return self._lose(task, flight)
             if flight.held_until > self.steps:
                 return "" if self.draws.below(8) < 7 else self._lose(task, flight)
@@ -172,16 +178,15 @@ class World:
                 return self._tell(task, flight, "goes on")
         if flight.stage == DEAD:
             return self._lose(task, flight)
-        if self._fault("reply-lost"):
+        if self._fault("reply-lost", times=2):
             return self._lose(task, flight)
         said = self._tell(task, flight, "is answered")
         self.watch.answered(task, flight)
         self.resume(task, flight.answer, flight.error)
         return said
 
-    def _fault(self, name: str, *, half: bool = False) -> bool:
-        level = self.swarm.levels[name]
-        if self.calm or not self.draws.chance(level // 2 if half else level):
+    def _fault(self, name: str, *, times: int = 1) -> bool:
+        if self.calm or not self.draws.chance(self.swarm.levels[name] * times // 2):
             return False
         self.faults[name] += 1
         return True
@@ -295,7 +300,7 @@ class World:
 
     def staleness(self) -> int:
         """How many of the newest entries a read lacks now."""
-        return 1 + self.draws.below(3) if self._fault("read-stale") else 0
+        return 1 + self.draws.below(3) if self._fault("read-stale", times=4) else 0
 
     def stored(self, flight: AppendFlight) -> None:
         self.watch.stored(flight)

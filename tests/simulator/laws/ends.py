@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from streams.messages.events import Envelope, Event, OutcomeDecided, SubmissionAuthorized, TargetDisposed
-from streams.messages.values import AttemptRef, Disposition
+from streams.messages.events import CallReplied, Envelope, Event, OutcomeDecided, SubmissionAuthorized, TargetDisposed
+from streams.messages.values import AttemptRef, Disposition, ReplyOutcome
 from tests.simulator.laws.law import Law
 
 PERSON = "person"
@@ -18,10 +18,23 @@ class AbsenceIsNoEnd(Law):
                 self._must_have_ended(event.submission, f"outcome {event.outcome.value}")
             case SubmissionAuthorized() if event.rule != PERSON and event.submission > 1:
                 self._must_have_ended(event.submission - 1, f"submission {event.submission}")
+            case CallReplied():
+                self._told_truly(event)
             case TargetDisposed(target=AttemptRef()) if event.rule != PERSON:
                 self._cannot_land(event.target)
             case _:
                 pass
+
+    def _told_truly(self, reply: CallReplied) -> None:
+        """A reply says done only of what was done, and refused only of what was not and will not be."""
+        intent = self.watch.chronicle.calls.get(reply.call)
+        if intent is None:
+            return
+        done = intent.nonce in self.watch.done
+        if reply.outcome is ReplyOutcome.DONE and not done:
+            self.broken(f"{intent.verb.value} #{reply.call} is told done, and never did anything")
+        if reply.outcome is ReplyOutcome.REFUSED and (done or self.world.may_land(reply.call)):
+            self.broken(f"{intent.verb.value} #{reply.call} is told refused, and was done or may still be")
 
     def _must_have_ended(self, submission: int, what: str) -> None:
         chronicle = self.watch.chronicle

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from adapters.simulated.kubeflow import KubeflowCluster
+from streams.messages.calls import OpenCall
 from streams.messages.events import CallCommitted, Envelope, Event
 from streams.messages.values import Disposition, Phase, Verb
+from tests.simulator.flight import ARRIVED, CallFlight
 from tests.simulator.laws.law import Law
 
 
@@ -15,6 +18,15 @@ class NeverTwoAtOnce(Law):
         if len(living) > 1:
             told = ", ".join(f"{e.object.id} run {e.run} on {list(e.alive)}" for e in living)
             self.broken(f"two executions at once: {told}")
+
+    def landed(self, flight: CallFlight) -> None:
+        """Nothing is admitted while a pod of the job may run, whoever began it."""
+        cluster, call = self.world.cluster, flight.request.call
+        if not isinstance(cluster, KubeflowCluster) or flight.error is not None or not isinstance(call, OpenCall):
+            return
+        for pod in cluster.pods(call.name):
+            if pod.has_process:
+                self.broken(f"{call.object.id} was admitted with A={call.run} while a pod of A={pod.admission.a} ran")
 
     def before(self, envelope: Envelope, event: Event) -> None:
         """The Find that an open was decided from showed every other object ended."""
@@ -31,3 +43,6 @@ class NeverTwoAtOnce(Law):
             ignored = self.watch.chronicle.disposed.get(seen.object) is Disposition.IGNORE
             if seen.object != event.object and seen.phase is not Phase.ENDED and not ignored:
                 self.broken(f"open #{event.call} although its own Find showed {seen.object.id} {seen.phase.value}")
+        for late in self.world.calls_on_their_way():
+            if late.request.verb == "requeue" and late.stage == ARRIVED:
+                self.broken(f"open #{event.call} although requeue #{late.request.call.call} can still land")  # type: ignore[union-attr]

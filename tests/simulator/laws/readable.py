@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from streams.messages.events import Decision, Envelope, Event, JobCancelled, TargetDisposed
+from streams.messages.events import Decision, Envelope, Event, TargetDisposed
 from streams.messages.values import MessageRef
 from tests.simulator.laws.law import Law
 
@@ -18,6 +18,3 @@ class WhatCannotBeReadStopsDecisions(Law):
             return
         first = next(iter(strange))
         self.broken(f"{type(event).__name__} although r{first} cannot be read ({strange[first]})")
-
-
-__all__ = ["JobCancelled", "WhatCannotBeReadStopsDecisions"]

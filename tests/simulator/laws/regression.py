@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from streams.messages.events import CallCommitted, CanonicalChosen, Decision, Envelope, Event, StopVerified
-from streams.messages.values import Found, MessageRef
+from streams.messages.events import Decision, Envelope, Event
+from streams.messages.values import Found
 from tests.simulator.laws.law import Law
 
 
@@ -11,14 +11,11 @@ class NothingDecidedOnALostHistory(Law):
     number = "L14"
 
     def before(self, envelope: Envelope, event: Event) -> None:
-        if not isinstance(event, Decision) or envelope.command is not None:
+        flight = self.watch.flight
+        if not isinstance(event, Decision) or flight is None or flight.task is None or flight.task.what != "pass":
             return
-        as_of = getattr(event, "as_of", None)
-        if not isinstance(event, CallCommitted | CanonicalChosen | StopVerified) or as_of is None:
-            return
-        found = self.world.finds.get(as_of)
-        if found is not None:
-            self._check(event, found)
+        if flight.task.found is not None:
+            self._check(event, flight.task.found)
 
     def _check(self, event: Event, found: Found) -> None:
         chronicle = self.watch.chronicle
@@ -35,6 +32,3 @@ class NothingDecidedOnALostHistory(Law):
                     f"{type(event).__name__} although its Find showed {seen.object.id} of r{tag.revision},"
                     " which the history lacks"
                 )
-
-
-__all__ = ["MessageRef", "NothingDecidedOnALostHistory"]

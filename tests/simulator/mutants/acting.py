@@ -243,9 +243,24 @@ ACTING = (
         rule="only a Find's own time says that a call is over",
         edits=(
             Edit(
-                "dispatch.situation:Situation.as_of",
-                "return self.found.as_of",
-                "return max(self.found.as_of, self.now)",
+                "dispatch.next_steps.calls:over",
+                "c.over(situation.as_of)",
+                "c.over(max(situation.as_of, situation.now))",
+            ),
+            Edit(
+                "dispatch.next_steps.gate:_requeues_over",
+                "not c.over(situation.as_of)",
+                "not c.over(max(situation.as_of, situation.now))",
+            ),
+            Edit(
+                "dispatch.next_steps.launch:give_up",
+                "situation.as_of < attempt.over_at",
+                "max(situation.as_of, situation.now) < attempt.over_at",
+            ),
+            Edit(
+                "dispatch.next_steps.cancel:_nothing_can_land",
+                "c.over(situation.as_of) for",
+                "c.over(max(situation.as_of, situation.now)) for",
             ),
         ),
         laws=("L10", "L3", "L4", "L9", "L2"),

@@ -20,27 +20,16 @@ DECIDING = (
         edits=(
             Edit(f"{LAUNCH}:launch", "newest.canonical is not None or ", ""),
             Edit(f"{LAUNCH}:launch", "    if shown:\n", "    if shown and shown[0][1] != newest.canonical:\n"),
+            Edit(f"{STOP}:_retire_reason", "    if submission.canonical is not None:\n", "    if False:\n"),
         ),
         laws=("L8",),
-    ),
-    Mutant(
-        name="any-object-is-opened",
-        rule="only the canonical object is opened",
-        edits=(
-            Edit(
-                f"{GATE}:open_gate",
-                "    held = situation.canonical\n",
-                "    held = next((o for o in situation.record.objects.values()"
-                " if situation.phase(o.ref) is Phase.GATED and not o.foreign), None)\n",
-            ),
-        ),
-        laws=("L1",),
     ),
     Mutant(
         name="attempts-without-limit",
         rule="attempts never exceed what the job allows",
         edits=(
-            Edit(f"{LAUNCH}:_tries_left", "len(counted) < situation.spec.attempts_max", "True"),
+            Edit(f"{LAUNCH}:_tries_left", "return len([a for a in newest.attempts if not a.made_nothing]) < situation.spec.attempts_max",
+                "return True",),
         ),
         laws=("L7",),
     ),
@@ -75,6 +64,7 @@ DECIDING = (
                 "return seen.phase is Phase.ENDED and held.ended",
                 "return held.accounted or any(r.ended for r in held.runs)",
             ),
+            Edit(f"{GATE}:_unproven", "for r in o.unproven]", "for r in o.unproven if r.ended]"),
         ),
         laws=("L4",),
         marked=True,
@@ -94,6 +84,7 @@ DECIDING = (
                 "seen.phase is Phase.ENDED and held.ended",
                 "seen.phase in (Phase.ENDED, Phase.ENDING)",
             ),
+            Edit(f"{GATE}:_unproven", "for r in o.unproven]", "for r in o.unproven if r.ended]"),
         ),
         laws=("L4",),
     ),
@@ -258,6 +249,11 @@ DECIDING = (
                 "projections.settled:_ended",
                 "capabilities.ended_runs_again and not sighting.end_final",
                 "False",
+            ),
+            Edit(
+                "adapters.simulated.kubeflow_calls:KubeflowCalls.ceased",
+                "gone = (job.closed or",
+                "gone = (job.closed or job.ended is not None or",
             ),
         ),
         laws=("L1", "L4", "L3"),

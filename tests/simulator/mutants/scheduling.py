@@ -73,6 +73,8 @@ SCHEDULING = (
         edits=(
             Edit("adapters.simulated.kubeflow:KubeflowCluster.suspend", "    self.write(job)\n", "    self.touch(job)\n"),
             Edit(f"{CALLS}._meant", "job.stopped or job.deleting or job.ended is not None", "job.ended is not None"),
+            Edit("projections.record:CallRecord.over", "as_of >= self.over_at", "True"),
+            Edit("projections.record:CallRecord.over_before", "or as_of >= self.over_at", "or True"),
         ),
         laws=("L3", "L2", "L4", "L1"),
         shapes=("kubeflow-unfenced", "kubeflow"),

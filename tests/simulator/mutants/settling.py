@@ -37,6 +37,7 @@ SETTLING = (
                 "    second = record.calls.get(cancel.first) if cancel.first is not None else None\n",
             ),
             Edit(f"{INTENTS}:after_find", "swept and calls_over and", "swept and"),
+            Edit("projections.sightings:_end_stands", "    return all(", "    return True or all("),
         ),
         laws=("L2",),
         marked=True,
