@@ -24,7 +24,7 @@ from streams.ports import Caught
 from tests.integration.promises.ground import TENANT, Ground
 
 JOBS = 1000
-KILL_EVERY_S = 4.0
+KILL_EVERY = 40  # settled jobs: every few seconds, and never so often that nothing can be done in between
 ONCE = RecoveryPlan()
 
 
@@ -72,31 +72,27 @@ async def supervisors(here: Ground) -> AsyncIterator[Supervisors]:
     for _ in range(2):
         await made.start()
 
-    async def trouble() -> None:
-        while True:
-            await asyncio.sleep(KILL_EVERY_S)  # waits: supervisors to be in the middle of something
-            await made.kill_one()
-
-    troubling = asyncio.create_task(trouble())
     try:
         yield made
     finally:
-        troubling.cancel()
-        await asyncio.gather(troubling, return_exceptions=True)
         await made.stop()
 
 
-async def until_settled(here: Ground, count: int) -> dict[str, list[Entry]]:
-    """Every job's history, once so many jobs are settled."""
+async def until_settled(here: Ground, count: int, made: Supervisors) -> dict[str, list[Entry]]:
+    """Every job's history, once so many jobs are settled; a supervisor is killed each time some more are."""
     histories: dict[str, list[Entry]] = {}
     settled = 0
     async for entry in here.bus.history.follow():
         if isinstance(entry, Caught):
             continue
         histories.setdefault(entry.job, []).append(entry)
-        settled += isinstance(entry.content, Envelope) and isinstance(entry.content.event, JobSettled)
+        if not isinstance(entry.content, Envelope) or not isinstance(entry.content.event, JobSettled):
+            continue
+        settled += 1
         if settled == count:
             return histories
+        if settled % KILL_EVERY == 0:
+            await made.kill_one()
     raise AssertionError("the history ended")
 
 
@@ -107,8 +103,8 @@ async def test_a_thousand_short_jobs_all_settle_while_supervisors_are_killed(her
         for number in range(JOBS):
             await here.bus.commands.publish(here.submit(f"j-{number}"), actor="ana")
         async with asyncio.timeout(800):
-            histories = await until_settled(here, JOBS)
-    assert made.killed > 3
+            histories = await until_settled(here, JOBS, made)
+    assert made.killed == JOBS // KILL_EVERY - 1
     broken = {job: verdict.broken for job, entries in histories.items() if (verdict := verify(entries)).broken}
     assert not broken, dict(itertools.islice(broken.items(), 3))
     records = [_record(job, entries) for job, entries in histories.items() if job.startswith("j-")]
