@@ -1,6 +1,6 @@
 """Write docs/reference/ from the types, so that it cannot say anything else: make reference.
 
-`messages.md` lists every command, event and value with its fields; `words.md` every word list; `schemas/` holds the
+`asyncapi.json` says where which message goes; `messages.md` lists every command, event and value with its fields; `words.md` every word list; `schemas/` holds the
 JSON Schemas for programs in other languages. A tidy test fails when they are not what the types say.
 """
 
@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from projections.status import view
-from scripts import reference_cli
+from scripts import reference_asyncapi, reference_cli
 from streams.messages import events, reasons, receipts, spec, values
 from streams.messages.commands import Command, CommandBase
 from streams.messages.plan import RecoveryPlan
@@ -186,7 +186,13 @@ def words() -> str:
 
 def pages() -> dict[str, str]:
     """Every generated file by its path under docs/reference."""
-    return {"messages.md": messages(), "words.md": words(), **schemas(), **reference_cli.pages()}
+    return {
+        "messages.md": messages(),
+        "words.md": words(),
+        **schemas(),
+        **reference_asyncapi.pages(),
+        **reference_cli.pages(),
+    }
 
 
 def main() -> None:

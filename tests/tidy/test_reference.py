@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
+from typing import Any
 
 from scripts.reference import REFERENCE, pages, schemas
+from scripts.reference_asyncapi import document
+from streams import subjects
+from streams.messages.commands import VERBS
 from streams.messages.reasons import RefusalCode
 
 
@@ -25,3 +30,41 @@ def test_every_refusal_code_is_explained_with_what_to_do() -> None:
     page = (REFERENCE / "errors.md").read_text()
     explained = re.findall(r"^\| `([a-z-]+)` \| .+ \| .+ \|$", page, re.MULTILINE)
     assert sorted(explained) == sorted(RefusalCode)
+
+
+def refs(value: object) -> Iterator[str]:
+    """Every `$ref` in a document."""
+    match value:
+        case {"$ref": str(ref)}:
+            yield ref
+        case dict():
+            for item in value.values():
+                yield from refs(item)
+        case list():
+            for item in value:
+                yield from refs(item)
+
+
+def test_every_reference_in_the_asyncapi_document_leads_somewhere() -> None:
+    told = document()
+    found = list(refs(told))
+    assert {"schemas/command.json", "schemas/receipt.json", "schemas/event.json"} <= set(found)
+    for ref in found:
+        place: Any = told
+        if ref.startswith("#/"):
+            for step in ref.removeprefix("#/").split("/"):
+                place = place[step]
+        else:
+            assert (REFERENCE / ref).exists(), ref
+
+
+def test_every_address_in_the_asyncapi_document_is_one_that_we_read() -> None:
+    filled = {
+        name: channel["address"].format(tenant="nlp", actor="ana", job="llama", command="c-1")
+        for name, channel in document()["channels"].items()
+    }
+    for verb in VERBS:
+        assert subjects.parse_command(filled[f"command-{verb}"]).verb == verb
+    assert subjects.parse_job(filled["history"]) == ("nlp", "llama")
+    assert subjects.parse_job(filled["controls"]) == ("nlp", subjects.CONTROLS)
+    assert filled["receipt"] == subjects.receipt("nlp", "c-1")
