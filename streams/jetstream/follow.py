@@ -33,9 +33,11 @@ _PAUSE_S = 0.5
 _STREAM_NOT_FOUND = 10059
 _UNIX_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
+Page = list[Stored | Caught]
+
 
 class Follower:
-    """Every message of `subject` above `after`, in order, for ever."""
+    """Every message of `subject` above `after`, in order, for ever; as many at once as have arrived."""
 
     def __init__(self, wire: Wire, stream: str, subject: str, *, after: int) -> None:
         self._wire = wire
@@ -45,16 +47,16 @@ class Follower:
         self._checked_at = 0.0
         self._short_since: float | None = None
 
-    async def run(self) -> AsyncGenerator[Stored | Caught]:
+    async def run(self) -> AsyncGenerator[Page]:
         """Raises RegressionError, WrongStreamError or NotPermittedError; ends when the connection is closed."""
         by_consumer = True
         while not self._wire.closed:
             try:
                 await self._check()
                 async with aclosing(self._consume() if by_consumer else self._poll()) as source:
-                    async for item in source:
-                        self._last = item.revision
-                        yield item
+                    async for page in source:
+                        self._last = page[-1].revision
+                        yield page
             except NotPermittedError:
                 if not by_consumer:
                     raise
@@ -97,24 +99,28 @@ class Follower:
             raise RegressionError(self._subject, self._last, end)
         raise NoAnswerError(f"{self._stream} ends at r{end}, before r{self._last}")
 
-    async def _poll(self) -> AsyncGenerator[Stored | Caught]:
+    async def _poll(self) -> AsyncGenerator[Page]:
         while True:
             async for page in pages(self._wire, self._stream, self._subject, after=self._last):
-                for stored in page:
-                    yield stored
-            yield Caught(revision=self._last)
+                yield [*page]
+            yield [Caught(revision=self._last)]
             await asyncio.sleep(POLL_S)
             await self._check_at_times()
 
-    async def _consume(self) -> AsyncGenerator[Stored | Caught]:
-        """Messages of one consumer, until in doubt."""
+    async def _consume(self) -> AsyncGenerator[Page]:
+        """Messages of one consumer, until in doubt: then what was not given on yet is read again."""
         arrived: asyncio.Queue[Msg] = asyncio.Queue(BUFFER_MESSAGES)
         inbox = self._wire.client.new_inbox()
         delivery = 0
         async with self._wire.listening(inbox, arrived.put):
-            if await self._create(inbox) == 0:
-                yield Caught(revision=self._last)
-            while (message := await self._next(arrived)) is not None:
+            page: Page = [Caught(revision=self._last)] if await self._create(inbox) == 0 else []
+            while True:
+                if page and arrived.empty():
+                    yield page
+                    page = []
+                message = await self._next(arrived)
+                if message is None:
+                    return
                 if status_of(message) == "100":
                     if not await self._heard(message, delivery):
                         return
@@ -123,9 +129,9 @@ class Follower:
                 if number != delivery + 1:
                     return
                 delivery = number
-                yield stored
+                page.append(stored)
                 if waiting == 0:
-                    yield Caught(revision=stored.revision)
+                    page.append(Caught(revision=stored.revision))
 
     async def _next(self, arrived: asyncio.Queue[Msg]) -> Msg | None:
         """The next message, or None when two heartbeats are missing or the connection is."""

@@ -33,9 +33,10 @@ class JetStreamHistory:
 
     async def follow(self, *, after: int = 0, tenant: str | None = None) -> AsyncIterator[Entry | Caught]:
         follower = Follower(self._wire, self._stream, subjects.jobs(tenant), after=after)
-        async with aclosing(follower.run()) as items:
-            async for item in items:
-                yield _entry(item) if isinstance(item, Stored) else item
+        async with aclosing(follower.run()) as arriving:
+            async for page in arriving:
+                for item in page:
+                    yield _entry(item) if isinstance(item, Stored) else item
 
     async def stored(self, *, after: int = 0, tenant: str | None = None) -> AsyncIterator[Stored]:
         async for page in pages(self._wire, self._stream, subjects.jobs(tenant), after=after):
