@@ -8,7 +8,7 @@ mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/dispatch-ci
 kept=$cache/debian-$suite.tar
 
-make_root() {
+make_tree() {
   debootstrap --variant=minbase "$suite" "$1" "$mirror"
   # Not by debootstrap itself: it cannot order what Python depends on.
   chroot "$1" apt-get install -y -q --no-install-recommends ca-certificates python3-venv tini wget
@@ -18,14 +18,14 @@ make_root() {
 if [ ! -f "$kept" ]; then
   mkdir -p "$cache"
   folder=$(mktemp -d)
-  trap 'umount "$folder/root/proc" 2>/dev/null || :; rm -rf --one-file-system "$folder"' EXIT
+  trap 'umount "$folder/tree/proc" 2>/dev/null || :; rm -rf --one-file-system "$folder"' EXIT
   printf '== image: debootstrap %s\n' "$suite"
-  DEBIAN_FRONTEND=noninteractive make_root "$folder/root" >"$folder/log" 2>&1 || {
+  DEBIAN_FRONTEND=noninteractive make_tree "$folder/tree" >"$folder/log" 2>&1 || {
     tail -n 20 "$folder/log" >&2
     exit 1
   }
-  rm -rf "$folder"/root/var/lib/apt/lists/*
-  tar -C "$folder/root" -cf "$kept.new" .
+  rm -rf "$folder"/tree/var/lib/apt/lists/*
+  tar -C "$folder/tree" -cf "$kept.new" .
   mv "$kept.new" "$kept"
 fi
 docker import "$kept" "$tag" >/dev/null
