@@ -9,10 +9,11 @@ cache=${XDG_CACHE_HOME:-$HOME/.cache}/dispatch-ci
 kept=$cache/debian-$suite.tar
 
 make_tree() {
-  debootstrap --variant=minbase "$suite" "$1" "$mirror"
-  # Not by debootstrap itself: it cannot order what Python depends on.
-  chroot "$1" apt-get install -y -q --no-install-recommends ca-certificates python3-venv tini wget
-  chroot "$1" apt-get clean
+  # Python not by debootstrap itself: it cannot order what Python depends on.
+  debootstrap --variant=minbase "$suite" "$1" "$mirror" &&
+    chroot "$1" apt-get update -q &&
+    chroot "$1" apt-get install -y -q --no-install-recommends ca-certificates python3-venv tini wget &&
+    chroot "$1" apt-get clean
 }
 
 if [ ! -f "$kept" ]; then
