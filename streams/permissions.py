@@ -25,6 +25,7 @@ _INFO = "$JS.API.STREAM.INFO.*"
 _GETS = ("$JS.API.DIRECT.GET.*", "$JS.API.DIRECT.GET.*.>")
 _READING = (_NAMES, _INFO, *_GETS)
 _AGENTS = "dispatch.agent.*.*"
+_OFFERED = (subjects.EVERY_COMMAND, subjects.EVERY_WAKE, _NAMES, _INFO, "$JS.API.DIRECT.GET.>", _AGENTS)
 
 
 class Role(StrEnum):
@@ -148,54 +149,75 @@ def permissions_of(role: str, tenant: str, *, name: str = "name") -> str:
     return head + server_accounts([(grants[Role(role)](), "nkey: NKEY")])
 
 
+class Offer(msgspec.Struct, frozen=True, kw_only=True):
+    """A service that one account exports to some others alone."""
+
+    subject: str
+    to: tuple[str, ...]
+
+
+class Use(msgspec.Struct, frozen=True, kw_only=True):
+    """A service that one account imports from another; found there under `local`."""
+
+    account: str
+    subject: str
+    local: str
+
+
+class Account(msgspec.Struct, frozen=True, kw_only=True):
+    """One account of the server, its users' grants apart. `streams`: JetStream is on, and everything is kept here."""
+
+    name: str
+    offers: tuple[Offer, ...]
+    uses: tuple[Use, ...]
+    streams: bool = False
+
+
+def accounts_of(grants: Sequence[Grant]) -> tuple[Account, ...]:
+    """The accounts that these users need, the one with the streams first."""
+    others = tuple(sorted({grant.account for grant in grants} - {BUS_ACCOUNT}))
+    agents = tuple(sorted({grant.account for grant in grants if grant.role is Role.AGENT}))
+    calls = tuple(Use(account=name, subject=_calls_of(name), local=_calls_of(name)) for name in agents)
+    offered = tuple(Offer(subject=subject, to=others) for subject in _OFFERED) if others else ()
+    made = [Account(name=BUS_ACCOUNT, offers=offered, uses=calls, streams=True)]
+    for name in others:
+        wanted = sorted({subject for grant in grants if grant.account == name for subject in grant.imports})
+        uses = tuple(Use(account=BUS_ACCOUNT, subject=subject, local=imported(subject)) for subject in wanted)
+        served = (Offer(subject=_calls_of(name), to=(BUS_ACCOUNT,)),) if name in agents else ()
+        made.append(Account(name=name, offers=served, uses=uses))
+    return tuple(made)
+
+
 def server_accounts(users: Sequence[tuple[Grant, str]], *, admin: str = "nkey: ADMIN_NKEY") -> str:
     """The `accounts` block of a server for these users; each comes with its credential, such as `nkey: U…`.
 
     The admin of the account with the streams makes them (`dispatch setup`); nobody else may.
     """
-    inside = [f"{{ {admin} }}", *(_user(grant, key) for grant, key in users if grant.account == BUS_ACCOUNT)]
-    others = sorted({grant.account for grant, _ in users} - {BUS_ACCOUNT})
-    agents = sorted({grant.account for grant, _ in users if grant.role is Role.AGENT})
-    taken = [
-        f"{{ service: {{ account: {_quoted(account)}, subject: {_quoted(_calls_of(account))} }} }}"
-        for account in agents
-    ]
-    blocks = [_account(BUS_ACCOUNT, users=inside, exports=_exports(others), imports=taken)]
-    for account in others:
-        grants = [(grant, key) for grant, key in users if grant.account == account]
-        wanted = sorted({subject for grant, _ in grants for subject in grant.imports})
-        blocks.append(
-            _account(
-                account,
-                users=[_user(grant, key) for grant, key in grants],
-                exports=[_exported(_calls_of(account), [BUS_ACCOUNT])] if account in agents else [],
-                imports=[_import_of(subject) for subject in wanted],
-            )
-        )
+    blocks = []
+    for account in accounts_of([grant for grant, _ in users]):
+        inside = [_user(grant, key) for grant, key in users if grant.account == account.name]
+        blocks.append(_block(account, [f"{{ {admin} }}", *inside] if account.streams else inside))
     return "accounts {\n" + "".join(blocks) + "}\n"
 
 
-def _exports(to: Sequence[str]) -> list[str]:
-    offered = (subjects.EVERY_COMMAND, subjects.EVERY_WAKE, _NAMES, _INFO, "$JS.API.DIRECT.GET.>", _AGENTS)
-    return [_exported(subject, to) for subject in offered] if to else []
-
-
-def _exported(subject: str, to: Sequence[str]) -> str:
-    """A batch is many answers to one request: the response type must say so."""
-    accounts = ", ".join(_quoted(account) for account in to)
-    return f"{{ service: {_quoted(subject)}, response_type: stream, accounts: [{accounts}] }}"
-
-
-def _import_of(subject: str) -> str:
-    to = f", to: {_quoted(imported(subject))}" if imported(subject) != subject else ""
-    return f"{{ service: {{ account: {BUS_ACCOUNT}, subject: {_quoted(subject)} }}{to} }}"
-
-
-def _account(name: str, *, users: Sequence[str], exports: Sequence[str], imports: Sequence[str]) -> str:
-    jetstream = "    jetstream: enabled\n" if name == BUS_ACCOUNT else ""
-    lists = (("users", users), ("exports", exports), ("imports", imports))
+def _block(account: Account, users: Sequence[str]) -> str:
+    exports, imports = map(_exported, account.offers), map(_import_of, account.uses)
+    jetstream = "    jetstream: enabled\n" if account.streams else ""
+    lists = (("users", list(users)), ("exports", list(exports)), ("imports", list(imports)))
     body = "".join(f"    {word}: [\n{_lines(items)}    ]\n" for word, items in lists if items)
-    return f"  {_quoted(name)}: {{\n{jetstream}{body}  }}\n"
+    return f"  {_quoted(account.name)}: {{\n{jetstream}{body}  }}\n"
+
+
+def _exported(offer: Offer) -> str:
+    """A batch is many answers to one request: the response type must say so."""
+    accounts = ", ".join(map(_quoted, offer.to))
+    return f"{{ service: {_quoted(offer.subject)}, response_type: stream, accounts: [{accounts}] }}"
+
+
+def _import_of(use: Use) -> str:
+    to = f", to: {_quoted(use.local)}" if use.local != use.subject else ""
+    account = use.account if use.account == BUS_ACCOUNT else _quoted(use.account)
+    return f"{{ service: {{ account: {account}, subject: {_quoted(use.subject)} }}{to} }}"
 
 
 def _lines(items: Sequence[str]) -> str:

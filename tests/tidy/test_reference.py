@@ -43,6 +43,8 @@ def refs(value: object) -> Iterator[str]:
         case list():
             for item in value:
                 yield from refs(item)
+        case _:
+            pass
 
 
 def test_every_reference_in_the_asyncapi_document_leads_somewhere() -> None:
