@@ -8,7 +8,7 @@ holds the streams. What a role may do is a list of subjects; what it may not is 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 
 import msgspec
@@ -181,11 +181,28 @@ def accounts_of(grants: Sequence[Grant]) -> tuple[Account, ...]:
     offered = tuple(Offer(subject=subject, to=others) for subject in _OFFERED) if others else ()
     made = [Account(name=BUS_ACCOUNT, offers=offered, uses=calls, streams=True)]
     for name in others:
-        wanted = sorted({subject for grant in grants if grant.account == name for subject in grant.imports})
+        wanted = _widest(subject for grant in grants if grant.account == name for subject in grant.imports)
         uses = tuple(Use(account=BUS_ACCOUNT, subject=subject, local=imported(subject)) for subject in wanted)
         served = (Offer(subject=_calls_of(name), to=(BUS_ACCOUNT,)),) if name in agents else ()
         made.append(Account(name=name, offers=served, uses=uses))
     return tuple(made)
+
+
+def _widest(wanted: Iterable[str]) -> list[str]:
+    """The subjects without those that another of them covers: an account imports no subject twice."""
+    subjects_wanted = set(wanted)
+    return sorted(s for s in subjects_wanted if not any(_covers(other, s) for other in subjects_wanted - {s}))
+
+
+def _covers(wide: str, narrow: str) -> bool:
+    """Whether every subject that `narrow` matches is one that `wide` matches."""
+    wider, narrower = wide.split("."), narrow.split(".")
+    for at, token in enumerate(wider):
+        if token == ">":
+            return len(narrower) > at
+        if at >= len(narrower) or narrower[at] == ">" or token not in ("*", narrower[at]):
+            return False
+    return len(wider) == len(narrower)
 
 
 def server_accounts(users: Sequence[tuple[Grant, str]], *, admin: str = "nkey: ADMIN_NKEY") -> str:

@@ -1,9 +1,12 @@
+"""Who may do what, on a real server: by accounts in its own configuration, and by an operator's signatures over TLS."""
+
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -18,6 +21,7 @@ from streams.permissions import Grant
 from streams.ports import Caught
 from tests.conformance.streams_world import LAYOUT, a_cancel, a_receipt, an_event, shard_of, take_until, until, write
 from tests.servers.nats import NatsNode, one_node
+from tests.servers.operator import ADMIN, Operator
 
 GRANTS = {
     "ana": permissions.service("nlp", "ana"),
@@ -31,11 +35,21 @@ Connect = Callable[[str], Awaitable[JetStreamBus]]
 NO_RIGHT = (NotPermittedError, BusUnreachableError)
 
 
-def settings_for(node: NatsNode, user: str, grant: Grant | None = None) -> BusSettings:
-    prefix = grant.inbox_prefix if grant else "_INBOX"
+class Guarded(NamedTuple):
+    """A server that tells its users apart. `operator` None: by passwords in its configuration."""
+
+    node: NatsNode
+    operator: Operator | None
+
+
+def settings_for(guarded: Guarded, user: str, grant: Grant | None = None) -> BusSettings:
+    node, operator = guarded
+    url = node.url if operator else node.url.replace("//", f"//{user}:{user}@")
     return BusSettings(
-        urls=(node.url.replace("//", f"//{user}:{user}@"),),
-        inbox_prefix=prefix,
+        urls=(url,),
+        creds=operator.creds(user) if operator else None,
+        tls_ca=operator.authority if operator else None,
+        inbox_prefix=grant.inbox_prefix if grant else "_INBOX",
         monitoring_urls=(node.monitoring_url,),
         receive_wait_s=0.5,
         publish_within_s=1.0,
@@ -44,24 +58,26 @@ def settings_for(node: NatsNode, user: str, grant: Grant | None = None) -> BusSe
     )
 
 
-@pytest.fixture
-async def node(tmp_path: Path) -> AsyncIterator[NatsNode]:
+@pytest.fixture(params=["configured", "signed"])
+async def guarded(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[Guarded]:
     users = [(grant, f"user: {name}, password: {name}") for name, grant in GRANTS.items()]
+    operator = Operator(tmp_path / "operator", GRANTS) if request.param == "signed" else None
     accounts = permissions.server_accounts(users, admin="user: admin, password: admin")
-    async with one_node(tmp_path, more=accounts) as server:
-        admin = Wire(settings_for(server, "admin"))
+    async with one_node(tmp_path, more=operator.server_config() if operator else accounts) as server:
+        guarded = Guarded(server, operator)
+        admin = Wire(settings_for(guarded, ADMIN))
         await admin.connect()
         await setup(admin, LAYOUT)
         await admin.close()
-        yield server
+        yield guarded
 
 
 @pytest.fixture
-async def bus_of(node: NatsNode) -> AsyncIterator[Connect]:
+async def bus_of(guarded: Guarded) -> AsyncIterator[Connect]:
     opened: list[JetStreamBus] = []
 
     async def open_as(user: str) -> JetStreamBus:
-        opened.append(await connect(settings_for(node, user, GRANTS.get(user))))
+        opened.append(await connect(settings_for(guarded, user, GRANTS.get(user))))
         return opened[-1]
 
     yield open_as
@@ -114,11 +130,11 @@ async def test_a_service_speaks_as_itself_and_for_its_tenant_alone(bus_of: Conne
 
 
 async def test_a_service_that_only_publishes_reads_its_tenants_receipts_and_nothing_else(
-    node: NatsNode, bus_of: Connect
+    guarded: Guarded, bus_of: Connect
 ) -> None:
     supervisor = await bus_of("sv-a")
     await supervisor.buckets.put_receipt(a_receipt("c-1", Progress.COMMITTED))
-    wire = Wire(settings_for(node, "bo", GRANTS["bo"]))
+    wire = Wire(settings_for(guarded, "bo", GRANTS["bo"]))
     await wire.connect()
     answer = await wire.ask(f"dispatch.api.DIRECT.GET.DISPATCH_RECEIPTS.{subjects.receipt('nlp', 'c-1')}")
     assert b'"progress":"committed"' in answer.data
@@ -184,9 +200,9 @@ async def test_a_supervisor_does_all_its_work_and_makes_or_deletes_nothing(bus_o
         await bus.commands.publish(a_cancel("c-1"), actor="sv-a")
 
 
-async def test_an_agent_answers_its_calls_and_wakes_jobs_and_sees_no_history(node: NatsNode, bus_of: Connect) -> None:
+async def test_an_agent_answers_its_calls_and_wakes_jobs_and_sees_no_history(guarded: Guarded, bus_of: Connect) -> None:
     supervisor = await bus_of("sv-a")
-    agent = Wire(settings_for(node, "hpc2", GRANTS["hpc2"]))
+    agent = Wire(settings_for(guarded, "hpc2", GRANTS["hpc2"]))
     await agent.connect()
     asked: asyncio.Queue[bytes] = asyncio.Queue()
 
