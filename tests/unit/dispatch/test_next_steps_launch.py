@@ -238,9 +238,26 @@ def test_an_object_of_a_given_up_attempt_is_retired_on_sight_and_never_chosen() 
     story.disposed(AttemptRef(submission=1, attempt=1), Disposition.GONE)
     one = story.ref("88543")
     story.later(9).seen((one, Phase.GATED))
-    assert told(story)[0] == ("ObjectRetired", Reason.CLOSED_SUBMISSION)
+    assert told(story) == [("ObjectRetired", Reason.CLOSED_SUBMISSION)]
     story.retired(one)
     assert told(story) == [("stop", Reason.RETIRED)]
+
+
+def test_an_object_of_a_start_that_was_refused_after_all_is_retired_and_never_chosen() -> None:
+    story = begun().attempt().replied(REFUSED, detail="invalid account")
+    story.later(9).seen((story.ref("88543"), Phase.GATED))
+    names = [name for name, _ in told(story)]
+    assert names[0] == "ObjectRetired"
+    assert "CanonicalChosen" not in names
+
+
+def test_an_unanswered_start_beside_a_canonical_object_needs_no_word_once_it_is_over() -> None:
+    story = begun().attempt().later(30).replied(UNKNOWN).attempt(1, 2).later(30).replied(UNKNOWN)
+    two = story.ref("88544", 1, 2)
+    story.seen((two, Phase.GATED))
+    assert "TargetDisposed" not in [name for name, _ in told(story.later(CALL_BOUND_S + 90))]
+    story.canonical(two, 1, 2).cancelled()
+    assert "TargetDisposed" not in [name for name, _ in told(story)]
 
 
 def test_an_object_of_a_closed_submission_is_retired_and_stopped_beside_the_next() -> None:
