@@ -23,12 +23,7 @@ QUICK = tuple(small for small, _ in QUICK_STATES)
 STATES = {small.name: states for small, states in QUICK_STATES}
 WORLDS = (
     *QUICK,
-    Small(about="launch", shape="slurm", fault=Fault.STALE, passes=2),
     Small(about="launch", shape="slurm", fault=Fault.CRASH, passes=2),
-    Small(about="launch", shape="slurm", fault=Fault.APPEND, passes=2),
-    Small(about="launch", shape="slurm", fault=Fault.CALL, passes=2),
-    Small(about="cancel", shape="slurm", passes=2),
+    Small(about="launch", shape="slurm", fault=Fault.STALE, passes=2),
     Small(about="cancel", shape="slurm", fault=Fault.STALE, passes=1),
-    Small(about="cancel", shape="slurm", fault=Fault.CRASH, passes=1),
-    Small(about="cancel", shape="slurm", fault=Fault.APPEND, passes=1),
 )
