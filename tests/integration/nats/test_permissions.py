@@ -9,7 +9,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from msgspec.structs import replace
 
+from adapters.simulated.adapter import SlurmAdapter
+from adapters.simulated.slurm import SlurmCluster, SlurmPace
+from dispatch.client import Accepted, AsyncClient, Said
+from dispatch.replica.clusters import Clusters
+from dispatch.replica.replica import Replica
+from dispatch.replica.settings import ReplicaSettings
 from streams import permissions, subjects
 from streams.errors import BusUnreachableError, NotPermittedError
 from streams.jetstream.check import Profile, check
@@ -17,6 +24,7 @@ from streams.jetstream.connect import BusSettings, JetStreamBus, connect
 from streams.jetstream.setup import setup
 from streams.jetstream.wire import NoAnswerError, Wire
 from streams.messages.receipts import Progress
+from streams.messages.spec import JobSpec, Run
 from streams.permissions import Grant
 from streams.ports import Caught
 from tests.conformance.streams_world import LAYOUT, a_cancel, a_receipt, an_event, shard_of, take_until, until, write
@@ -231,6 +239,53 @@ async def test_an_agent_answers_its_calls_and_wakes_jobs_and_sees_no_history(gua
     assert await supervisor.wakeups.receive(shard_of("bert"), rank=0) is not None
     assert await supervisor.history.read("nlp", "bert") == ()
     await agent.close()
+
+
+async def test_two_tenants_with_the_same_job_and_command_id_never_touch_each_other(bus_of: Connect) -> None:
+    cluster = SlurmCluster(name="sim", clock=lambda: datetime.now(UTC), pace=SlurmPace())
+    settings = ReplicaSettings(name="sv-a", installation=LAYOUT.installation, lease_s=LAYOUT.lease_s, heartbeat_s=0.5)
+    replica = Replica(await bus_of("sv-a"), Clusters({"sim": SlurmAdapter(cluster)}, None), settings)
+    running = asyncio.create_task(replica.run())
+    spec = JobSpec(cluster="sim", run=Run(command=("sleep", "600")))
+    nlp = AsyncClient(await bus_of("ana"), tenant="nlp", actor="ana", timeout_s=20.0)
+    vision = AsyncClient(await bus_of("cai"), tenant="vision", actor="cai", timeout_s=20.0)
+    for client in (nlp, vision):
+        assert isinstance(await client.submit("llama", spec, said=Said(command="c-1")), Accepted)
+    assert isinstance(await nlp.cancel("llama", said=Said(command="c-2")), Accepted)
+    await until(lambda: nlp.record("llama"), lambda record: record.settled)
+    other = await until(lambda: vision.record("llama"), lambda record: bool(record.objects))
+    assert other.cancel is None
+    assert isinstance(await vision.cancel("llama", said=Said(command="c-2")), Accepted)
+    settled = await until(lambda: vision.record("llama"), lambda record: record.settled)
+    assert {entry.tenant for entry in await nlp.history("llama")} == {"nlp"}
+    assert settled.objects.keys().isdisjoint((await nlp.record("llama")).objects)
+    with pytest.raises(NotPermittedError):
+        await AsyncClient(await bus_of("ana"), tenant="vision", actor="cai").cancel("llama")
+    replica.stop()
+    await running
+
+
+async def test_a_server_that_speaks_tls_alone_is_reached_only_by_who_trusts_it(tmp_path: Path) -> None:
+    operator = Operator(tmp_path / "operator", GRANTS)
+    async with one_node(tmp_path, more=operator.server_config()) as server:
+        settings = settings_for(Guarded(server, operator), "ana", GRANTS["ana"])
+        trusting = Wire(settings)
+        await trusting.connect()
+        await trusting.close()
+        with pytest.raises(BusUnreachableError):
+            await Wire(replace(settings, tls_ca=None, connect_within_s=1.0)).connect()
+
+
+async def test_credentials_of_another_operator_are_refused_and_no_secret_is_told(tmp_path: Path) -> None:
+    operator, other = Operator(tmp_path / "operator", GRANTS), Operator(tmp_path / "other", GRANTS)
+    async with one_node(tmp_path, more=operator.server_config()) as server:
+        settings = settings_for(Guarded(server, operator), "ana")
+        with pytest.raises(NotPermittedError) as refused:
+            await Wire(replace(settings, creds=other.creds("ana"))).connect()
+    told = f"{refused.value} {settings}"
+    secrets = [line for line in other.creds("ana").read_text().splitlines() if line and "--" not in line]
+    assert len(secrets) == 2
+    assert not any(secret in told for secret in secrets)
 
 
 def test_a_name_that_would_widen_a_permission_is_refused() -> None:
