@@ -164,6 +164,7 @@ class KubeflowMishaps:
         return True
 
     def return_node(self, node: str, *, rebooted: bool) -> bool:
+        """The kubelet answers again; rebooted, its pods have failed or gone."""
         machine = self.cluster.truth.nodes[node]
         if machine.reachable:
             return False

@@ -37,6 +37,7 @@ class SlurmPeople:
         return True
 
     def cancel(self, job: SlurmJob) -> bool:
+        """`scancel`: a pending job ends at once, a run when its processes have stopped."""
         if not job.alive or (job.state is JobState.COMPLETING and not job.requeueing):
             return False
         job.cause = OUTSIDE

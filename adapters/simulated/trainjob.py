@@ -39,6 +39,8 @@ class Admission:
 
 
 class Pod:
+    """One rank of one admission; `node` once it was bound."""
+
     __slots__ = ("admission", "job", "node", "rank", "since", "state")
 
     def __init__(self, job: TrainJob, admission: Admission, rank: int, state: PodState, since: datetime) -> None:
@@ -148,6 +150,7 @@ class TrainJob:
 
     @property
     def phase(self) -> Phase:
+        """What a Find shows: ended only once no pod of it may hold a process, gated only once no pod can appear."""
         live = self.live_pods
         if self.ended is not None:
             return Phase.ENDING if live else Phase.ENDED

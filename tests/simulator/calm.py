@@ -65,7 +65,8 @@ def quiet(world: World) -> None:
     world.watch.at_the_end()
 
 
-def _round(world: World, number: int) -> None:
+def _round(world: World, number: int = 0) -> None:
+    """The cluster goes on, commands are answered, time passes, and one process makes a pass."""
     for _ in range(2):
         world.moves.calm()
         world.watch.look()

@@ -79,19 +79,13 @@ class Chronicle:
                 intent = self._intent(event, entry.revision, content.id, life)
                 self.attempts[(event.submission, event.attempt)] = intent
             case events.CallCommitted():
-                intent = self._intent(event, entry.revision, content.id, life)
-                if event.verb is Verb.STOP and event.object is not None:
-                    self.stopped[event.object] = entry.revision
-                if event.verb in OPENING and event.object is not None:
-                    self.opened.setdefault(event.object, []).append(intent)
+                self._called(event, self._intent(event, entry.revision, content.id, life))
             case events.CanonicalChosen():
                 self.canonical.setdefault(event.submission, event.object)
             case events.ObjectRetired():
                 self.retired.setdefault(event.object, entry.revision)
-            case events.HoldAsked():
-                self.in_force.append(event.instance)
-            case events.HoldLifted():
-                self.in_force = [name for name in self.in_force if name not in event.instances]
+            case events.HoldAsked() | events.HoldLifted():
+                self._held(event)
             case events.JobCancelled():
                 self.in_force = []
                 self.cancelled = self.cancelled or entry.revision
@@ -110,6 +104,18 @@ class Chronicle:
                 self.replied[event.call] = event
             case _:
                 pass
+
+    def _held(self, event: events.HoldAsked | events.HoldLifted) -> None:
+        if isinstance(event, events.HoldAsked):
+            self.in_force.append(event.instance)
+        else:
+            self.in_force = [name for name in self.in_force if name not in event.instances]
+
+    def _called(self, event: events.CallCommitted, intent: Intent) -> None:
+        if event.verb is Verb.STOP and event.object is not None:
+            self.stopped[event.object] = intent.revision
+        if event.verb in OPENING and event.object is not None:
+            self.opened.setdefault(event.object, []).append(intent)
 
     def _intent(
         self, event: events.CallCommitted | events.AttemptCommitted, revision: int, nonce: str, life: int

@@ -32,7 +32,7 @@ class Moves(Generic[J]):
     truth: Truth
 
     def __init__(self, world: World) -> None:
-        self.world = world
+        self.world: World = world
         self.draws: Draws = world.draws
         self.table: list[tuple[str, int]] = []
         for name in dir(self):

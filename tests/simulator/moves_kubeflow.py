@@ -58,7 +58,11 @@ class KubeflowMoves(Moves[TrainJob]):
         pod = self.draws.pick(job.pods)
         if cluster.lift_fence(pod) or cluster.bind(pod) or cluster.pod_goes(pod):
             return f"{job.ref.id}: pod {pod.rank} of A={pod.admission.a} is {pod.state.value}"
-        if pod.state is PodState.RUNNING and self.draws.below(8) == 0 and self.cluster.truth.nodes[pod.node or ""].reachable:
+        if (
+            pod.state is PodState.RUNNING
+            and self.draws.below(8) == 0
+            and self.cluster.truth.nodes[pod.node or ""].reachable
+        ):
             cause = ENDS[self.draws.below(len(ENDS))]
             cluster.pod_ends(pod, cause)
             return f"{job.ref.id}: pod {pod.rank} of A={pod.admission.a} ends: {cause.kind.value}"
@@ -123,7 +127,11 @@ class KubeflowMoves(Moves[TrainJob]):
 
     def fault_hand_release(self) -> str:
         job = self.any_job()
-        return f"a person unsuspends {job.ref.id}" if job and self.brought_to_life(job, done=self.people.release(job)) else ""
+        return (
+            f"a person unsuspends {job.ref.id}"
+            if job and self.brought_to_life(job, done=self.people.release(job))
+            else ""
+        )
 
     def fault_hand_hold(self) -> str:
         job = self.any_job()

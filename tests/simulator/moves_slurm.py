@@ -155,7 +155,11 @@ class SlurmMoves(Moves[SlurmJob]):
 
     def fault_hand_release(self) -> str:
         job = self.any_job()
-        return f"a person releases {job.ref.id}" if job and self.brought_to_life(job, done=self.people.release(job)) else ""
+        return (
+            f"a person releases {job.ref.id}"
+            if job and self.brought_to_life(job, done=self.people.release(job))
+            else ""
+        )
 
     def fault_hand_hold(self) -> str:
         job = self.any_job()
@@ -168,7 +172,11 @@ class SlurmMoves(Moves[SlurmJob]):
 
     def fault_hand_requeue(self) -> str:
         job = self.any_job()
-        return f"a person requeues {job.ref.id}" if job and self.brought_to_life(job, done=self.people.requeue(job)) else ""
+        return (
+            f"a person requeues {job.ref.id}"
+            if job and self.brought_to_life(job, done=self.people.requeue(job))
+            else ""
+        )
 
     def fault_foreign(self) -> str:
         if len(self.cluster.jobs) > 6:

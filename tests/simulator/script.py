@@ -37,9 +37,9 @@ class Script:
     def __init__(self, shape: str, *, plan: RecoveryPlan = RETRY, replicas: int = 2, **fields: Any) -> None:
         swarm = Swarm.calm(shape, replicas=replicas, spec=spec(**fields), plan=plan)
         self.world = World(0, script=(), swarm=swarm, trace=True)
-        self.moves = self.world.moves
-        self.people = self.moves.people
-        self.mishaps = self.moves.mishaps
+        self.moves: Any = self.world.moves
+        self.people: Any = self.moves.people
+        self.mishaps: Any = self.moves.mishaps
         self.cluster: Any = self.world.cluster
         self.one = self.world.processes[0]
         self.two = self.world.processes[-1]
@@ -173,7 +173,7 @@ class Script:
         if isinstance(job, SlurmJob):
             self.cluster.begin(job)
         else:
-            for step in self.moves.controllers:  # type: ignore[union-attr]
+            for step in self.moves.controllers:
                 step(job)
             for pod in tuple(job.pods):
                 if self.cluster.lift_fence(pod):

@@ -12,7 +12,9 @@ from tests.simulator.run import Ran, run
 RUNS_MAX = 1500
 
 
-def shrink(seed: int, *, steps: int, shape: str | None = None, runs_max: int = RUNS_MAX) -> tuple[list[int], Ran] | None:
+def shrink(
+    seed: int, *, steps: int, shape: str | None = None, runs_max: int = RUNS_MAX
+) -> tuple[list[int], Ran] | None:
     """The shortest script found that breaks the law that this seed breaks, and its run; None if it breaks none."""
     first = run(seed, steps=steps, shape=shape)
     if not first.broken:

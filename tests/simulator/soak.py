@@ -84,9 +84,11 @@ def report(soaked: Soaked) -> str:
     lines = [
         "# A soak of the simulator",
         "",
-        f"Seeds {soaked.first_seed} to {soaked.first_seed + soaked.seeds - 1}: {soaked.seeds:,} schedules, "
-        f"{soaked.steps:,} steps in {soaked.seconds:,.0f} s ({soaked.steps_per_second:,.0f} steps per second), "
-        f"{soaked.events:,} events, {soaked.lives:,} lives of supervisors, {soaked.settled:,} jobs settled.",
+        (
+            f"Seeds {soaked.first_seed} to {soaked.first_seed + soaked.seeds - 1}: {soaked.seeds:,} schedules, "
+            f"{soaked.steps:,} steps in {soaked.seconds:,.0f} s ({soaked.steps_per_second:,.0f} steps per second), "
+            f"{soaked.events:,} events, {soaked.lives:,} lives of supervisors, {soaked.settled:,} jobs settled."
+        ),
         "",
         f"Laws broken: {len(soaked.broken)}.",
         "",

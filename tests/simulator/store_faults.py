@@ -47,7 +47,9 @@ class StoreFaults:
         last = world.ledger.entries[-1]
         if not isinstance(last.content, Envelope):
             return ""
-        base = f'"tenant":"nlp","job":"llama","expected":{last.revision},"at":"2026-01-01T00:00:00Z","by":"replica:later"'
+        base = (
+            f'"tenant":"nlp","job":"llama","expected":{last.revision},"at":"2026-01-01T00:00:00Z","by":"replica:later"'
+        )
         if known:
             event = '{"type":"ObjectsSeen","as_of":"2025-12-31T00:00:00Z","read_revision":0,"mood":"calm"}'
         else:

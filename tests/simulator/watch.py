@@ -11,7 +11,7 @@ from adapters.simulated.truth import BegunBy, Execution
 from dispatch.supervisor import Pass
 from projections.evolve import empty, evolve
 from projections.record import Record
-from streams.messages.events import Entry, Envelope
+from streams.messages.events import Envelope
 from streams.messages.reasons import Reason
 from streams.messages.values import Disposition, ObjectRef, Phase
 from tests.simulator.chronicle import Chronicle
@@ -196,4 +196,10 @@ def _over(job: SlurmJob | TrainJob) -> bool:
     """Whether a run of it has ended, or none will begin: it ended, is ending, or came back to its gate."""
     if isinstance(job, SlurmJob):
         return job.state in (JobState.COMPLETING, JobState.ENDED) or job.run > 0
-    return job.ended is not None or job.stopped or job.deleting or job.gone or (job.suspend and (job.a > 0 or bool(job.executions)))
+    return (
+        job.ended is not None
+        or job.stopped
+        or job.deleting
+        or job.gone
+        or (job.suspend and (job.a > 0 or bool(job.executions)))
+    )

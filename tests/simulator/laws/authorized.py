@@ -39,7 +39,9 @@ class NothingUnauthorizedRuns(Law):
             if excused or seen.object in chronicle.stopped or chronicle.nonces.get(seen.tag.revision) != seen.tag.nonce:
                 continue
             if not any(i.event.run == seen.run for i in chronicle.opened.get(seen.object, ())):  # type: ignore[union-attr]
-                self.broken(f"{seen.object.id} runs as {seen.run} without a committed open, was seen, and is not stopped")
+                self.broken(
+                    f"{seen.object.id} runs as {seen.run} without a committed open, was seen, and is not stopped"
+                )
 
     def look(self) -> None:
         executions = self.world.cluster.truth.executions

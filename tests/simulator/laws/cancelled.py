@@ -36,7 +36,9 @@ class ACancelIsFinal(Law):
         cancel = self.watch.record.cancel
         if self._since is None and cancel is not None and cancel.complete and isinstance(entry.content, Envelope):
             event = entry.content.event
-            self._since = self.watch.found_at(event.as_of) if isinstance(event, events.ObjectsSeen) else self.world.steps
+            self._since = (
+                self.watch.found_at(event.as_of) if isinstance(event, events.ObjectsSeen) else self.world.steps
+            )
 
     def restored(self) -> None:
         self._since = None

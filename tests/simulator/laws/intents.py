@@ -25,9 +25,7 @@ class NoCallWithoutIntent(Law):
         if not _is_of(call, intent):
             self.broken(f"{flight.request.verb} #{call.call} is not the call that its event authorizes")
         if intent.life != flight.process.life or not intent.confirmed:
-            self.broken(
-                f"{flight.request.verb} #{call.call} was sent by a process whose append of it was not accepted"
-            )
+            self.broken(f"{flight.request.verb} #{call.call} was sent by a process whose append of it was not accepted")
         intent.sent += 1
         if intent.sent > 1 and intent.verb not in REPEATED:
             self.broken(f"{flight.request.verb} #{call.call} was sent twice under one intent")

@@ -198,7 +198,13 @@ ACTING = (
     Mutant(
         name="regression-guard-off",
         rule="nothing is decided on a history that lacks what the scheduler's side has seen",
-        edits=(Edit("projections.regression:regressed", "    floor = found.floor\n", "    return None\n    floor = found.floor\n"),),
+        edits=(
+            Edit(
+                "projections.regression:regressed",
+                "    floor = found.floor\n",
+                "    return None\n    floor = found.floor\n",
+            ),
+        ),
         laws=("L14", "L1", "L4", "L7"),
         marked=True,
     ),
@@ -213,7 +219,11 @@ ACTING = (
         name="regression-judged-by-number-alone",
         rule="a history is judged by event id, never by number alone",
         edits=(
-            Edit("projections.regression:regressed", "        if known != floor.nonce:\n", "        if floor.revision > record.revision:\n"),
+            Edit(
+                "projections.regression:regressed",
+                "        if known != floor.nonce:\n",
+                "        if floor.revision > record.revision:\n",
+            ),
             Edit(
                 "projections.regression:regressed",
                 "record.intents.get(tag.revision) != tag.nonce and",

@@ -28,8 +28,11 @@ DECIDING = (
         name="attempts-without-limit",
         rule="attempts never exceed what the job allows",
         edits=(
-            Edit(f"{LAUNCH}:_tries_left", "return len([a for a in newest.attempts if not a.made_nothing]) < situation.spec.attempts_max",
-                "return True",),
+            Edit(
+                f"{LAUNCH}:_tries_left",
+                "return len([a for a in newest.attempts if not a.made_nothing]) < situation.spec.attempts_max",
+                "return True",
+            ),
         ),
         laws=("L7",),
     ),
@@ -44,7 +47,11 @@ DECIDING = (
         name="closed-submission-goes-on",
         rule="a submission that was given up is closed: its objects are retired on sight",
         edits=(
-            Edit("projections.record:Record.closed", "    if submission.canonical", "    return False\n    if submission.canonical"),
+            Edit(
+                "projections.record:Record.closed",
+                "    if submission.canonical",
+                "    return False\n    if submission.canonical",
+            ),
         ),
         laws=("liveness", "L1"),
         marked=True,
@@ -155,7 +162,11 @@ DECIDING = (
         name="requeue-while-an-open-may-land",
         rule="a requeue is sent only when every Open and release of its object is over",
         edits=(
-            Edit(f"{RECOVER}:_requeue_free", "    if not calls.over(situation, intent.object, *opening):\n", "    if False:\n"),
+            Edit(
+                f"{RECOVER}:_requeue_free",
+                "    if not calls.over(situation, intent.object, *opening):\n",
+                "    if False:\n",
+            ),
         ),
         laws=("L1", "L4"),
         shapes=("slurm", "slurm-plain"),
@@ -219,7 +230,9 @@ DECIDING = (
                 "    if False:\n",
             ),
             Edit(f"{HOLDS}:_release", "not lifted or not _may_be_on(situation, held, lifted)", "not lifted"),
-            Edit("projections.intents:_judge_holds", "forced or not bit or name not in sent", "forced or not held.phase"),
+            Edit(
+                "projections.intents:_judge_holds", "forced or not bit or name not in sent", "forced or not held.phase"
+            ),
         ),
         laws=("L1", "L10"),
         shapes=SLURM,

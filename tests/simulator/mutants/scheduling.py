@@ -71,7 +71,9 @@ SCHEDULING = (
         name="stop-that-leaves-the-version",
         rule="a stop always changes the resource version, so that an admission in flight fails",
         edits=(
-            Edit("adapters.simulated.kubeflow:KubeflowCluster.suspend", "    self.write(job)\n", "    self.touch(job)\n"),
+            Edit(
+                "adapters.simulated.kubeflow:KubeflowCluster.suspend", "    self.write(job)\n", "    self.touch(job)\n"
+            ),
             Edit(f"{CALLS}._meant", "job.stopped or job.deleting or job.ended is not None", "job.ended is not None"),
             Edit("projections.record:CallRecord.over", "as_of >= self.over_at", "True"),
             Edit("projections.record:CallRecord.over_before", "or as_of >= self.over_at", "or True"),
@@ -83,7 +85,11 @@ SCHEDULING = (
     Mutant(
         name="kueue-without-the-pod-fence",
         rule="in Kueue mode a pod scheduling gate makes the pods of an old Ready harmless",
-        edits=(Edit("tests.simulator.swarm:Swarm.kubeflow", 'pod_fence=self.shape != "kubeflow-unfenced"', "pod_fence=False"),),
+        edits=(
+            Edit(
+                "tests.simulator.swarm:Swarm.kubeflow", 'pod_fence=self.shape != "kubeflow-unfenced"', "pod_fence=False"
+            ),
+        ),
         laws=("L4", "L1"),
         shapes=("kueue",),
         marked=True,
@@ -119,7 +125,11 @@ SCHEDULING = (
         name="cessation-while-the-node-is-lost",
         rule="processes on a node that does not answer are not gone",
         edits=(
-            Edit("adapters.simulated.slurm_calls:SlurmCalls._node", "name in job.executions[run].alive or (not node.reachable)", "node.reachable and name in job.executions[run].alive"),
+            Edit(
+                "adapters.simulated.slurm_calls:SlurmCalls._node",
+                "name in job.executions[run].alive or (not node.reachable)",
+                "node.reachable and name in job.executions[run].alive",
+            ),
         ),
         laws=("L4", "L3"),
         shapes=("slurm", "slurm-plain", "slurm-fenced"),

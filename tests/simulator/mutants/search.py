@@ -54,5 +54,7 @@ def search_all(first: int, seeds: int, only: str, say: Callable[[str], None]) ->
             continue
         caught = search(mutant, first, seeds)
         missed += caught is None
-        say(f"{mutant.name:<46} {caught.law + ' ' + str(caught.seeds) + ' ' + caught.what[:90] if caught else 'NOT CAUGHT'}")
+        say(
+            f"{mutant.name:<46} {caught.law + ' ' + str(caught.seeds) + ' ' + caught.what[:90] if caught else 'NOT CAUGHT'}"
+        )
     return missed

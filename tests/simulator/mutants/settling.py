@@ -52,9 +52,7 @@ SETTLING = (
     Mutant(
         name="clean-up-complete-while-a-start-may-land",
         rule="the clean-up waits for every Start",
-        edits=(
-            Edit(f"{INTENTS}:start_over", "    return attempt.object", "    return True or attempt.object"),
-        ),
+        edits=(Edit(f"{INTENTS}:start_over", "    return attempt.object", "    return True or attempt.object"),),
         laws=("L2", "L3"),
         marked=True,
     ),
@@ -137,8 +135,14 @@ SETTLING = (
                 "    if again and not (held.alive_again and held.run == seen.run):\n",
                 "    if False:\n",
             ),
-            Edit("projections.sightings:cease", "run.again_as_of is not None and event.as_of <= run.again_as_of", "False"),
-            Edit(f"{INTENTS}:_opened", "(held.run_record(run) or RunRecord(run=run)).unspoken", "held.run_record(run) or RunRecord(run=run)"),
+            Edit(
+                "projections.sightings:cease", "run.again_as_of is not None and event.as_of <= run.again_as_of", "False"
+            ),
+            Edit(
+                f"{INTENTS}:_opened",
+                "(held.run_record(run) or RunRecord(run=run)).unspoken",
+                "held.run_record(run) or RunRecord(run=run)",
+            ),
         ),
         laws=("L4", "L3"),
         marked=True,
@@ -146,7 +150,13 @@ SETTLING = (
     Mutant(
         name="older-look-overwrites-newer",
         rule="an older look never overwrites a newer one",
-        edits=(Edit("projections.sightings:see", "held.as_of is not None and (look.as_of < held.as_of or", "held.as_of is not None and (False or"),),
+        edits=(
+            Edit(
+                "projections.sightings:see",
+                "held.as_of is not None and (look.as_of < held.as_of or",
+                "held.as_of is not None and (False or",
+            ),
+        ),
         laws=("L4", "L3", "L9", "L2", "L6", "L1", "liveness"),
     ),
     Mutant(

@@ -1,0 +1,36 @@
+"""The shortest known way in which each marked rule's absence breaks a law, played on the real code.
+
+With the rule in place the same story breaks none. The ways were found by an exhaustive model of the protocol, by
+this simulator, or are told in the design. A story's second member names the planted bugs that it must show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tests.simulator.scenarios import of_the_history, on_kubeflow, on_slurm
+from tests.simulator.script import Script
+
+Story = Callable[[], Script]
+STORIES: tuple[tuple[Story, tuple[str, ...]], ...] = (
+    (on_slurm.an_open_that_is_late_meets_a_requeue, ("requeue-while-an-open-may-land",)),
+    (on_slurm.an_object_seen_ended_runs_again_beside_the_next, ("gate-by-recorded-ends",)),
+    (on_slurm.processes_live_on_a_lost_node, ("gate-ignores-processes", "unknown-processes-taken-as-gone")),
+    (on_slurm.a_requeue_in_place_over_a_lost_node, ("gate-ignores-earlier-runs",)),
+    (on_slurm.a_plain_requeue_lands_late_on_an_ended_object, ("gate-ignores-requeues-and-their-ends",)),
+    (on_slurm.a_cancel_beside_a_requeue_on_its_way, ("cancel-without-second-stop",)),
+    (on_slurm.a_cancel_beside_a_start_on_its_way, ("clean-up-complete-while-a-start-may-land",)),
+    (of_the_history.a_find_made_before_the_record_is_read, ("find-before-read",)),
+    (on_slurm.a_hold_that_is_placed_while_an_open_is_on_its_way, ("hold-judged-while-a-call-may-land",)),
+    (on_slurm.an_open_while_a_hold_is_in_force, ("gate-opens-while-held",)),
+    (on_slurm.a_release_at_the_gate, ("release-sent-at-the-gate",)),
+    (of_the_history.a_history_restored_from_before_the_start, ("regression-guard-off",)),
+    (of_the_history.a_history_restored_and_the_object_unseen, ("regression-judged-without-the-floor",)),
+    (of_the_history.a_history_restored_and_grown_past_the_loss, ("regression-judged-by-number-alone",)),
+    (on_kubeflow.a_jobset_goes_beside_the_next_submission, ("ended-object-not-stopped",)),
+    (on_kubeflow.pods_that_come_between_the_list_and_the_write, ("write-without-the-version",)),
+    (on_kubeflow.an_admission_on_its_way_when_the_job_is_cancelled, ("stop-that-leaves-the-version",)),
+    (on_kubeflow.an_undecided_admission, ("admission-number-not-raised",)),
+    (on_kubeflow.kueue_puts_an_old_ready_back, ("kueue-without-the-pod-fence",)),
+    (of_the_history.two_supervisors_and_one_revision, ("append-without-expectation",)),
+)

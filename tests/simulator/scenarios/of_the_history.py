@@ -1,0 +1,71 @@
+"""Ways through the history: two writers, a stale view, a restore from an older copy."""
+
+from __future__ import annotations
+
+from tests.simulator.script import Script, appends
+
+
+def a_history_restored_from_before_the_start() -> Script:
+    """The object is there, its attempt is not: nothing is decided."""
+    s = Script("slurm")
+    s.settles(s.one, 2)
+    s.world.ledger.restore(2)
+    s.world.watch.restored()
+    for process in s.world.processes:
+        s.world.kill(process)
+    s.settles(s.one, 2)
+    return s
+
+
+def a_history_restored_and_the_object_unseen() -> Script:
+    """Neither the attempt nor its object is seen: the pair that the agent remembers tells of it."""
+    s = Script("slurm")
+    s.settles(s.one, 2)
+    s.mishaps.hide(s.first)
+    s.world.ledger.restore(2)
+    s.world.watch.restored()
+    for process in s.world.processes:
+        s.world.kill(process)
+    s.settles(s.one, 2)
+    return s
+
+
+def a_history_restored_and_grown_past_the_loss() -> Script:
+    """Others append past the lost revision: a number alone would hide the loss."""
+    s = Script("slurm")
+    s.settles(s.one, 2)
+    s.world.ledger.restore(2)
+    s.world.watch.restored()
+    s.world.ledger.noise(40)
+    for process in s.world.processes:
+        s.world.kill(process)
+    s.holds()
+    s.releases()
+    s.settles(s.one, 2)
+    return s
+
+
+def two_supervisors_and_one_revision() -> Script:
+    """Both decide from one revision: the store takes one."""
+    s = Script("slurm")
+    first, second = s.wakes(s.one), s.wakes(s.two)
+    a = s.until(first, appends("SubmissionAuthorized"))
+    b = s.until(second, appends("SubmissionAuthorized"))
+    s.lands(a)
+    s.lands(b)
+    s.ends(first)
+    s.ends(second)
+    s.rest()
+    return s
+
+
+def a_find_made_before_the_record_is_read() -> Script:
+    """Another supervisor starts an object after this one's Find: what it decides must not rest on that Find."""
+    s = Script("slurm")
+    s.settles(s.one)
+    first = s.wakes(s.one)
+    open_intent = s.until(first, appends("CallCommitted", "open"))
+    assert open_intent is not None
+    s.ends(first)
+    s.rest()
+    return s
