@@ -13,7 +13,11 @@ EMPTY_WORDS = frozenset({"manager", "handler", "handlers", "helper", "helpers", 
 PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 PUT_OFF = re.compile(r"\b(TO" + r"DO|FIX" + r"ME|XX" + r"X)\b")
 MACHINE = re.compile(
-    r"(?<![\w.-])/(work|root)/|pypi\." + r"org|files\.python" + r"hosted|proxy\.go" + r"lang|registry\.npm" + r"js"
+    r"(?<![\w.-])(?<!\w\")/(work|root)/|pypi\."
+    + r"org|files\.python"
+    + r"hosted|proxy\.go"
+    + r"lang|registry\.npm"
+    + r"js"
 )
 MOCKS = ("unittest.mock", "mock", "pytest_mock")
 
@@ -89,4 +93,4 @@ def test_the_rules_find_what_is_put_off_and_where_it_was_written() -> None:
     assert PUT_OFF.search("# TO" + "DO later")
     assert MACHINE.search("see /wo" + "rk/main/x.py")
     assert MACHINE.search("https://py" + "pi.org/simple")
-    assert not MACHINE.search("framework/working, a/work/b, ~/.cache")
+    assert not MACHINE.search('framework/working, a/work/b, ~/.cache, "$folder"/root/var')
