@@ -5,13 +5,13 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.installed
 PACKAGES := streams projections adapters dispatch
-TIERS  := $(addprefix test-,unit properties simulator conformance nats local kills promises compose acceptance)
-# Tiers that need root or Docker: `make test` leaves them out by name, `make test-all` does not.
-ROOTED := $(notdir $(wildcard tests/integration/compose))
+TIERS  := $(addprefix test-,unit properties simulator conformance nats local kills promises services compose acceptance)
+# Tiers that need root, Docker or other languages: `make test` leaves them out by name, `make test-all` does not.
+ROOTED := $(notdir $(wildcard tests/integration/compose tests/integration/services))
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup style check test test-all demo bench small reference lock image wheel clean $(TIERS)
+.PHONY: help setup style check test test-all demo bench sim shrink soak mutants small reference lock image wheel clean $(TIERS)
 .DELETE_ON_ERROR:
 
 
@@ -39,7 +39,7 @@ check: style ## Style alone: ruff, mypy --strict, import contracts, the tidy tes
 	@$(BIN)/pytest -q tests/tidy
 
 test: style ## Every test that needs only python3 and the network, style included
-	@echo '== tests: every tier but those that need root or Docker: $(or $(ROOTED),none)'
+	@echo '== tests: every tier but those that need root, Docker or other languages: $(or $(ROOTED),none)'
 	@$(BIN)/pytest $(addprefix --without=,$(ROOTED))
 
 test-all: style ## Every test of every tier: needs root and Docker, as CI has
@@ -58,6 +58,7 @@ test-nats: ## Tier: the bus on real nats-servers, with real crashes, pauses and 
 test-local: ## Tier: the local adapter on real processes
 test-kills: ## Tier: the supervisor killed, and frozen, at every await
 test-promises: ## Tier: the promises on real processes: several replicas, lost replies, reboots, late calls
+test-services: ## Tier: services in other languages; scripts/with_clients.sh make test-services installs what it needs
 test-compose: ## Tier: compose.yaml as a whole, losing a supervisor and a NATS node; needs root and Docker
 test-acceptance: ## Tier: the README's commands, as a person types them; the wheel
 
@@ -65,6 +66,22 @@ $(TIERS): tier = $(@:test-%=%)
 $(TIERS): $(READY)
 	@echo '== tests: the tier $(tier)'
 	@$(BIN)/pytest $(or $(wildcard tests/$(tier) tests/integration/$(tier)),tests/$(tier))
+
+SEED ?= 1
+STOP_AT ?= 300
+sim: $(READY) ## Replay one simulated world: SEED=, STOP_AT= busy steps, SHAPE=; its trace, record and ground truth
+	@$(BIN)/python -m tests.simulator replay $(SEED) --stop-at $(STOP_AT) $(if $(SHAPE),--shape $(SHAPE))
+
+shrink: $(READY) ## Make a failing seed short: SEED=, STOP_AT=, SHAPE=
+	@$(BIN)/python -m tests.simulator shrink $(SEED) --stop-at $(STOP_AT) $(if $(SHAPE),--shape $(SHAPE))
+
+MINUTES ?= 480
+soak: $(READY) ## Simulate for a night: MINUTES=, SEED= to begin with; the report into docs/simulator/soak.md
+	@echo '== soak: from seed $(SEED) for $(MINUTES) minutes'
+	@$(BIN)/python -m tests.simulator soak --seed $(SEED) --minutes $(MINUTES) --report docs/simulator/soak.md
+
+mutants: $(READY) ## How many seeds catch each planted bug: ONLY= part of a name; the table into docs/simulator/mutants.md
+	@$(BIN)/python -m tests.simulator mutants --seed $(SEED) --only '$(ONLY)' --table docs/simulator/mutants.md
 
 small: $(READY) ## Every interleaving of the simulator's small worlds; counts into docs/simulator/small-worlds.md
 	@echo '== small: every state of every small world, a few minutes on one quiet core'

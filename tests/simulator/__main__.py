@@ -7,7 +7,7 @@ import itertools
 import sys
 from pathlib import Path
 
-from tests.simulator.mutants.search import search_all
+from tests.simulator.mutants.search import search_all, table
 from tests.simulator.run import STEPS, Ran, run
 from tests.simulator.shrink import shrink
 from tests.simulator.soak import report, soak
@@ -58,7 +58,10 @@ def soaked(given: argparse.Namespace) -> int:
 
 
 def mutants(given: argparse.Namespace) -> int:
-    return search_all(given.seed, given.seeds, given.only, say)
+    missed = search_all(given.seed, given.seeds, given.only, say)
+    if given.table is not None:
+        Path(given.table).write_text(table())
+    return int(bool(missed))
 
 
 def arguments() -> argparse.ArgumentParser:
@@ -81,6 +84,7 @@ def arguments() -> argparse.ArgumentParser:
     planted.add_argument("--seed", type=int, default=1)
     planted.add_argument("--seeds", type=int, default=20_000, help="the most seeds for one mutation")
     planted.add_argument("--only", default="", help="mutations whose name contains this")
+    planted.add_argument("--table", help="write the table of what is known to this file")
     planted.set_defaults(does=mutants)
     return parser
 

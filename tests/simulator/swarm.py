@@ -69,7 +69,7 @@ class Swarm:
                 self.levels[fault] = 0
         for fault in KUBEFLOW if self.is_slurm else SLURM:
             self.levels[fault] = 0
-        self.head_start = ("", "gated", "running", "running")[draws.below(4)]
+        self.head_start = ("", "", "gated", "running")[draws.below(4)]
         self.spec = self._spec(draws)
         self.plan = self._plan(draws)
 

@@ -140,7 +140,7 @@ class World:
         flight.task = task
         task.flight = flight
         late = LATE.get(flight.kind)
-        if late is not None and not self.calm and self.draws.chance(self.swarm.levels[late]):
+        if late is not None and not self.calm and self.draws.chance(2 * self.swarm.levels[late]):
             flight.held_until = self.steps + 30 + self.draws.below(120)
             self.faults[late] += 1
         if isinstance(flight, CallFlight) and flight.request.writes:

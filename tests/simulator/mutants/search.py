@@ -1,8 +1,10 @@
-"""How many seeds it takes until a planted bug breaks a law."""
+"""How many seeds it takes until a planted bug breaks a law; the table of what was found."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import statistics
+from collections.abc import Callable, Iterable
+from pathlib import Path
 
 import msgspec
 
@@ -11,9 +13,11 @@ from tests.simulator.mutants.plant import Mutant, planted
 from tests.simulator.run import Ran, run
 from tests.simulator.swarm import SHAPES
 
+CAUGHT = Path(__file__).with_name("caught.json")
+
 
 class Caught(msgspec.Struct, frozen=True, kw_only=True):
-    """The seed, shape and law by which a mutant was caught, and how many seeds that took."""
+    """The seed, shape and law by which a mutant was caught, and how many seeds from the first on that took."""
 
     mutant: str
     seed: int
@@ -21,6 +25,21 @@ class Caught(msgspec.Struct, frozen=True, kw_only=True):
     law: str
     what: str
     seeds: int
+
+
+def recorded() -> dict[str, Caught]:
+    """What the last search found, by mutant."""
+    if not CAUGHT.exists():
+        return {}
+    return {caught.mutant: caught for caught in msgspec.json.decode(CAUGHT.read_bytes(), type=list[Caught])}
+
+
+def record(found: Iterable[Caught]) -> None:
+    """Keep what was found, beside what is known of other mutants that still are."""
+    names = [mutant.name for mutant in MUTANTS]
+    known = {**recorded(), **{caught.mutant: caught for caught in found}}
+    kept = [known[name] for name in names if name in known]
+    CAUGHT.write_bytes(msgspec.json.format(msgspec.json.encode(kept), indent=1) + b"\n")
 
 
 def attempt(mutant: Mutant, seed: int) -> Ran:
@@ -40,7 +59,7 @@ def search(mutant: Mutant, first: int, seeds: int) -> Caught | None:
                     seed=ran.seed,
                     shape=ran.world.swarm.shape,
                     law=ran.law or "",
-                    what=ran.what,
+                    what=ran.what[:200],
                     seeds=count + 1,
                 )
     return None
@@ -48,13 +67,41 @@ def search(mutant: Mutant, first: int, seeds: int) -> Caught | None:
 
 def search_all(first: int, seeds: int, only: str, say: Callable[[str], None]) -> int:
     """Every mutant, a line each; how many were not caught."""
-    missed = 0
+    found, missed = [], 0
     for mutant in MUTANTS:
         if only and only not in mutant.name:
             continue
         caught = search(mutant, first, seeds)
-        missed += caught is None
-        say(
-            f"{mutant.name:<46} {caught.law + ' ' + str(caught.seeds) + ' ' + caught.what[:90] if caught else 'NOT CAUGHT'}"
-        )
+        if caught is None:
+            missed += 1
+            say(f"{mutant.name:<46} NOT CAUGHT in {seeds} seeds")
+            continue
+        found.append(caught)
+        record([caught])
+        say(f"{mutant.name:<46} {caught.law} in {caught.seeds} seeds: {caught.what[:90]}")
+    if found:
+        say(f"{len(found)} caught, {missed} not; median {statistics.median(c.seeds for c in found):g} seeds")
     return missed
+
+
+def table() -> str:
+    """Mutation, the rule it takes away, the law that broke, and after how many seeds, in Markdown."""
+    known = recorded()
+    seeds = [caught.seeds for caught in known.values()]
+    lines = [
+        "# Planted bugs",
+        "",
+        "Written by `make mutants`; not edited. Each is the real code with one rule removed or weakened; ◆ marks the rules",
+        "that the design shows to be needed. A bug counts as caught when one of the laws named for it breaks.",
+        "",
+        f"{len(known)} of {len(MUTANTS)} are caught; the median took {statistics.median(seeds) if seeds else 0:g} seeds.",
+        "",
+        "| planted bug | the rule that is gone | law | seeds | what was seen |",
+        "|---|---|---|---:|---|",
+    ]
+    for mutant in MUTANTS:
+        caught = known.get(mutant.name)
+        mark = " ◆" if mutant.marked else ""
+        seen = (caught.law, f"{caught.seeds:,}", caught.what[:110].replace("|", "/")) if caught else ("none", "", "")
+        lines.append(f"| {mutant.name}{mark} | {mutant.rule} | {' | '.join(seen)} |")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,86 @@
+"""The laws hold, whatever goes wrong: on every seed that ever broke one, and on as many new ones as there is time for."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.simulator.run import run
+from tests.simulator.soak import report, soak
+from tests.simulator.swarm import SHAPES
+
+KEPT = Path(__file__).with_name("seeds.txt")
+ROOT = Path(__file__).parents[2]
+
+# How long fresh seeds are tried, and from which one on: CI gives more, and another beginning each time.
+SECONDS = float(os.environ.get("SIMULATOR_SECONDS", "20"))
+FIRST_SEED = int(os.environ.get("SIMULATOR_SEED", "1"))
+
+TRACE = """
+import hashlib, sys
+from tests.simulator.run import run
+told = hashlib.sha256()
+for seed in range(40, 52):
+    ran = run(seed, trace=True)
+    told.update("\\n".join(ran.world.trace).encode())
+    told.update(repr(ran.world.draws.log).encode())
+sys.stdout.write(told.hexdigest())
+"""
+
+
+def kept() -> list[tuple[int, str | None]]:
+    """The seeds that once broke a law, and the shape each is run in."""
+    lines = [line.split() for line in KEPT.read_text().splitlines() if line and not line.startswith("#")]
+    return [(int(words[0]), None if words[1] == "-" else words[1]) for words in lines]
+
+
+@pytest.mark.parametrize(("seed", "shape"), kept())
+def test_a_seed_that_once_broke_a_law_breaks_none(seed: int, shape: str | None) -> None:
+    ran = run(seed, shape=shape)
+    assert not ran.broken, f"{ran.law}: {ran.what}; make sim SEED={seed}"
+
+
+@pytest.mark.timeout(3600)
+def test_no_law_breaks_on_fresh_seeds() -> None:
+    soaked = soak(itertools.count(FIRST_SEED), seconds=SECONDS)
+    assert not soaked.broken, report(soaked)
+    assert soaked.seeds >= len(SHAPES)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_every_shape_of_a_cluster_comes_to_rest(shape: str) -> None:
+    for seed in range(900_000, 900_010):
+        ran = run(seed, shape=shape)
+        assert not ran.broken, f"{ran.law}: {ran.what}; make sim SEED={seed} SHAPE={shape}"
+
+
+def test_one_seed_is_one_trace_whatever_the_hash_seed() -> None:
+    def trace(hash_seed: str) -> str:
+        environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(ROOT)}
+        told = subprocess.run(
+            [sys.executable, "-c", TRACE], cwd=ROOT, env=environment, capture_output=True, text=True, check=True
+        )
+        return told.stdout
+
+    assert trace("0") == trace("1") == trace("4711")
+
+
+def test_a_script_of_a_runs_own_draws_is_that_run() -> None:
+    first = run(77, trace=True)
+    again = run(77, script=first.world.draws.log, trace=True)
+    assert again.world.trace == first.world.trace
+
+
+def test_a_run_that_stops_earlier_is_the_beginning_of_a_longer_one() -> None:
+    def busy(steps: int) -> list[str]:
+        trace = run(5, steps=steps, trace=True).world.trace or []
+        return trace[: next(n for n, line in enumerate(trace) if line.endswith("the quiet phase begins"))]
+
+    short, long = busy(60), busy(200)
+    assert short
+    assert long[: len(short)] == short

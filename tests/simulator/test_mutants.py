@@ -1,0 +1,48 @@
+"""Every planted bug is caught by a law: at the seed where it was caught last, or within a few more."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.simulator.mutants.every import MUTANTS
+from tests.simulator.mutants.plant import Edit, Mutant, planted
+from tests.simulator.mutants.search import recorded, search
+from tests.simulator.run import run
+from tests.simulator.shrink import shrink
+
+MORE_SEEDS = 40
+CAUGHT = recorded()
+
+
+def test_there_are_at_least_fifty_and_each_has_a_name_of_its_own() -> None:
+    assert len({mutant.name for mutant in MUTANTS}) == len(MUTANTS) >= 50
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_this_planted_bug_is_caught(mutant: Mutant) -> None:
+    assert mutant.name in CAUGHT, f"never caught yet: make mutants ONLY={mutant.name}"
+    assert search(mutant, CAUGHT[mutant.name].seed, MORE_SEEDS) is not None, "make mutants"
+
+
+def test_a_planted_bug_is_gone_when_it_is_taken_out() -> None:
+    mutant = next(m for m in MUTANTS if m.name == "call-sent-twice")
+    with planted(mutant):
+        assert run(1).broken
+    assert not run(1).broken
+
+
+def test_an_edit_that_no_longer_fits_the_code_says_so() -> None:
+    gone = Edit("dispatch.next_steps.gate:next_run", "words that are not there", "")
+    with pytest.raises(LookupError, match="0 times"), planted(Mutant(name="gone", rule="", edits=(gone,), laws=())):
+        pass
+
+
+def test_a_failing_run_is_made_short() -> None:
+    mutant = next(m for m in MUTANTS if m.name == "call-sent-twice")
+    with planted(mutant):
+        long = len(run(1).world.draws.log)
+        found = shrink(1, steps=300, runs_max=150)
+    assert found is not None
+    script, ran = found
+    assert ran.law == "L7"
+    assert len(script) < long / 2
