@@ -14,10 +14,10 @@ PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 PUT_OFF = re.compile(r"\b(TO" + r"DO|FIX" + r"ME|XX" + r"X)\b")
 MACHINE = re.compile(
     r"(?<![\w.-])(?<!\w\")/(work|root)/|pypi\."
-    + r"org|files\.python"
-    + r"hosted|proxy\.go"
-    + r"lang|registry\.npm"
-    + r"js"
+     r"org|files\.python"
+     r"hosted|proxy\.go"
+     r"lang|registry\.npm"
+     r"js"
 )
 MOCKS = ("unittest.mock", "mock", "pytest_mock")
 
