@@ -12,13 +12,8 @@ from tests.tidy.sources import PROGRAMS, ROOT, Source, committed, none_of, plant
 EMPTY_WORDS = frozenset({"manager", "handler", "handlers", "helper", "helpers", "util", "utils", "common"})
 PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 PUT_OFF = re.compile(r"\b(TO" + r"DO|FIX" + r"ME|XX" + r"X)\b")
-MACHINE = re.compile(
-    r"(?<![\w.-])(?<!\w\")/(work|root)/|pypi\."
-     r"org|files\.python"
-     r"hosted|proxy\.go"
-     r"lang|registry\.npm"
-     r"js"
-)
+HOSTS = ("pypi" + ".org", "files.python" + "hosted", "proxy.go" + "lang", "registry.npm" + "js")
+MACHINE = re.compile(r"(?<![\w.-])(?<!\w\")/(work|root)/|" + "|".join(re.escape(host) for host in HOSTS))
 MOCKS = ("unittest.mock", "mock", "pytest_mock")
 
 
