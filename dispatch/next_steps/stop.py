@@ -65,7 +65,7 @@ def condemned(situation: Situation, held: ObjectRecord, seen: Sighting) -> Reaso
     record = situation.record
     if held.ignored:
         return None
-    if held.foreign and held.disposition is not Disposition.STOP and (record.cancel is None or record.settled):
+    if held.foreign and held.disposition is not Disposition.STOP and record.cancel is None:
         return None
     if unauthorized(held, seen) and not held.foreign:
         return Reason.UNAUTHORIZED_RUN

@@ -101,6 +101,15 @@ def test_an_ignored_object_is_left_alone_whatever_becomes_of_the_job() -> None:
     assert other not in [c.object for c in calls(story, Verb.STOP)]
 
 
+def test_an_ignored_object_of_a_closed_submission_is_not_even_retired() -> None:
+    story = Story().submitted().authorized().attempt()
+    ref = story.ref("88213")
+    story.replied(object=ref).later(9).seen(missing=(ref,)).disposed(ref, Disposition.IGNORE)
+    story.later(9).seen((ref, Phase.GATED))
+    assert "ObjectRetired" not in [name for name, _ in told(story)]
+    assert calls(story, Verb.STOP) == []
+
+
 def test_a_submission_given_up_for_the_next_by_a_person_is_stopped() -> None:
     story, ref = running()
     story.append(
@@ -242,7 +251,7 @@ def test_an_object_known_from_a_reply_alone_is_never_verified() -> None:
     story = Story().submitted().authorized().attempt()
     ref = story.ref("88213")
     story.replied(object=ref).cancelled().call(Verb.STOP_JOB, reason=Reason.CANCELLED).replied()
-    story.later(99).seen(missing=(ref,))
+    story.call(Verb.STOP, ref, Reason.JOB_OVER).replied().later(99).seen(missing=(ref,))
     assert "StopVerified" not in [name for name, _ in told(story)]
 
 
