@@ -41,7 +41,9 @@ def test_every_example_survives_being_written(name: str) -> None:
         RecoveryPlan(fast_fail=FastFail(within=12.5, nodes=3)),
         default_plan(requeue_preempted=True),
         RecoveryPlan(
-            rules=(PlanRule(name="a", on=("any",), do=PlanAction.REQUEUE, budget=0, backoff=Backoff(first=0.25, max=1)),)
+            rules=(
+                PlanRule(name="a", on=("any",), do=PlanAction.REQUEUE, budget=0, backoff=Backoff(first=0.25, max=1)),
+            )
         ),
     ],
 )
