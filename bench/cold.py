@@ -16,7 +16,7 @@ from streams.jetstream.layout import history_stream
 from streams.messages.events import Entry
 
 JOBS = 10_000
-ROUNDS = 3
+ROUNDS = 5
 
 
 async def measure(jobs: int = JOBS) -> Figure:

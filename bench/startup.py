@@ -9,7 +9,7 @@ import sys
 from bench.figure import Figure, best_s
 from bench.listing import DISPATCH
 
-ROUNDS = 15
+ROUNDS = 40
 
 
 async def measure() -> Figure:

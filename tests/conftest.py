@@ -24,6 +24,7 @@ TESTS = Path(__file__).parent
 SERVICES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("conformance", "nats", "kills", "promises", "acceptance"), ("nats-server",)),
     "compose": ("docker", "debootstrap"),
+    "services": ("nats-server", "nats", "node"),
 }
 
 EXCLUDED = pytest.StashKey[frozenset[str]]()
