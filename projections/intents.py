@@ -21,7 +21,7 @@ from projections.record import (
 from projections.sightings import Look, answer, put_run
 from streams.messages import events
 from streams.messages.events import Envelope
-from streams.messages.values import AttemptRef, HoldSeen, Phase, ReplyOutcome, Verb
+from streams.messages.values import AttemptRef, HoldSeen, ObjectRef, Phase, ReplyOutcome, Verb
 
 CAN_REVIVE = (Verb.OPEN, Verb.ADMIT, Verb.RELEASE, Verb.REQUEUE)
 
@@ -227,21 +227,22 @@ def _judge_holds(record: Record, look: Look) -> Record:
         c.run == held.run for c in record.calls_on(held.ref, Verb.OPEN, Verb.ADMIT, Verb.RELEASE)
     )
     bit = held.hold is HoldSeen.USER or (held.phase is Phase.GATED and opened)
-    sent = _instances(record, held, Verb.HOLD) - _instances(record, held, Verb.RELEASE, done=True)
-    forced = bool(record.in_force)
-    holds = {
-        name: _judged(h, bit=bit, released=forced or not bit or name not in sent) for name, h in record.holds.items()
-    }
+    untouched = bool(record.in_force) or not bit or not may_carry_our_hold(record, held.ref)
+    holds = {name: _judged(h, bit=bit, released=untouched) for name, h in record.holds.items()}
     return record if holds == record.holds else replace(record, holds=holds)
 
 
-def _instances(record: Record, held: ObjectRecord, verb: Verb, *, done: bool = False) -> set[str]:
-    """The hold instances named by calls of this verb on the object, or by those that were answered done."""
-    return {name for c in record.calls_on(held.ref, verb) if c.done or not done for name in c.instances}
+def may_carry_our_hold(record: Record, ref: ObjectRef) -> bool:
+    """Whether a hold of ours may be on the object: one was sent, and no release after it was answered done.
+
+    By the calls, not by the instances they name: one hold on the object serves every instance that is in force.
+    """
+    placed = max((c.call for c in record.calls_on(ref, Verb.HOLD) if c.reply is not ReplyOutcome.REFUSED), default=0)
+    return placed > max((c.call for c in record.calls_on(ref, Verb.RELEASE) if c.done), default=0)
 
 
 def _judged(hold: HoldRecord, *, bit: bool, released: bool) -> HoldRecord:
-    """A lifted hold that was never sent to the object leaves nothing on it to be released."""
+    """`released`: nothing of a lifted hold is left on the object, or another hold is in force on it."""
     if not hold.lifted:
         return replace(hold, placed=bit)
     return hold if hold.released else replace(hold, released=released)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dispatch.next_steps import calls, gate
 from dispatch.next_steps.calls import Aim
 from dispatch.situation import Situation, Step
-from projections.record import HoldRecord, ObjectRecord
+from projections.intents import may_carry_our_hold
+from projections.record import ObjectRecord
 from streams.messages.events import RequeueAuthorized
 from streams.messages.plan import PERSON, hold_key
 from streams.messages.reasons import Reason
@@ -53,7 +54,7 @@ def _place(situation: Situation, held: ObjectRecord) -> tuple[Step, ...]:
 def _release(situation: Situation, held: ObjectRecord) -> tuple[Step, ...]:
     """A release, once no instance is in force and no call of any instance is on its way."""
     lifted = [h for h in situation.record.holds.values() if h.lifted and not h.released]
-    if not lifted or not _may_be_on(situation, held, lifted):
+    if not lifted or not may_carry_our_hold(situation.record, held.ref):
         return ()
     if not calls.over(situation, held.ref, *CHANGES_HOLD):
         return ()
@@ -69,12 +70,6 @@ def _release(situation: Situation, held: ObjectRecord) -> tuple[Step, ...]:
     if earlier is not None and set(instances) <= set(earlier.instances) and not calls.may_repeat(situation, earlier):
         return ()
     return (calls.call(situation, Aim(Verb.RELEASE, held.ref, run, instances), Reason.HOLD_LIFTED),)
-
-
-def _may_be_on(situation: Situation, held: ObjectRecord, lifted: list[HoldRecord]) -> bool:
-    """Whether a hold of ours was ever sent for one of these instances to this object."""
-    sent = {i for c in situation.record.calls_on(held.ref, Verb.HOLD) for i in c.instances}
-    return any(h.instance in sent for h in lifted)
 
 
 def hold_now(situation: Situation) -> tuple[Step, ...]:

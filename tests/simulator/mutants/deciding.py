@@ -210,7 +210,7 @@ DECIDING = (
                 "        return _place(situation, held)\n",
                 "        return _release(situation, held) or _place(situation, held)\n",
             ),
-            Edit("projections.intents:_judge_holds", "released=forced or ", "released="),
+            Edit("projections.intents:_judge_holds", "bool(record.in_force) or ", ""),
             Edit(
                 f"{HOLDS}:_release",
                 'if c.name != "lifted holds are released"',
@@ -229,10 +229,8 @@ DECIDING = (
                 "    if situation.capabilities.gate_is_hold and not situation.record.opened(held.ref):\n",
                 "    if False:\n",
             ),
-            Edit(f"{HOLDS}:_release", "not lifted or not _may_be_on(situation, held, lifted)", "not lifted"),
-            Edit(
-                "projections.intents:_judge_holds", "forced or not bit or name not in sent", "forced or not held.phase"
-            ),
+            Edit(f"{HOLDS}:_release", "not lifted or not may_carry_our_hold(situation.record, held.ref)", "not lifted"),
+            Edit("projections.intents:_judge_holds", " or not bit or not may_carry_our_hold(record, held.ref)", ""),
         ),
         laws=("L1", "L10"),
         shapes=SLURM,

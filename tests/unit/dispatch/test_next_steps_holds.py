@@ -129,6 +129,17 @@ def test_a_lifted_hold_is_released_by_a_call_of_its_own() -> None:
     assert (call.object, call.instances, call.run) == (ref, HOLD, None)
 
 
+def test_the_last_of_several_holds_to_be_lifted_is_released_though_the_call_that_placed_it_named_another() -> None:
+    """One hold on the object serves every instance in force; the first one's call alone was ever sent."""
+    story, ref = queued()
+    placed(story, ref)
+    story.hold_asked("later").hold_lifted("c-2h4w").later(5).seen(story.look(ref, Phase.QUEUED, hold=HoldSeen.USER))
+    assert told(story, LOCAL) == []
+    story.hold_lifted("later").later(1).seen(story.look(ref, Phase.QUEUED, hold=HoldSeen.USER)).later(1)
+    (call,) = calls(story, Verb.RELEASE, LOCAL)
+    assert call.instances == ("later",)
+
+
 def test_no_release_is_sent_while_another_instance_is_in_force() -> None:
     story, ref = queued()
     placed(story, ref).hold_asked("c-other").hold_lifted()
