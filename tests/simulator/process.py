@@ -12,21 +12,23 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import structlog
+from msgspec.structs import replace
 
 from adapters.port import Adapter
 from adapters.simulated.adapter import KubeflowAdapter, SlurmAdapter
 from adapters.simulated.host import Request
 from adapters.simulated.slurm import SlurmCluster
 from dispatch.act import Hands
+from dispatch.replica.braking import Braking
 from dispatch.replica.commands import handle, read_controls
 from dispatch.supervisor import run_pass
 from projections.controls import Controls
 from projections.evolve import empty
 from projections.receipt import Written, receipts_of
 from projections.record import Record
-from streams.messages.events import Entry, Envelope, SeenEvent
+from streams.messages.events import Entry, Envelope, ObjectsSeen, SeenEvent
 from streams.messages.receipts import Receipt
-from streams.messages.values import Found
+from streams.messages.values import Cause, CauseKind, Found, ObjectRef, Phase, Sighting
 from tests.simulator.flight import AppendFlight, CallFlight, Flight, ReadFlight, TellFlight
 from tests.simulator.ledger import JOB, TENANT
 
@@ -36,9 +38,12 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 INSTALLATION = "lab"
+BURST = 12
 
 # What replicas log is not what a simulation is read by.
-structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
+structlog.configure(
+    wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL), cache_logger_on_first_use=True
+)
 
 
 class Task:
@@ -190,6 +195,26 @@ class Process:
         task.command = waiting
         waiting.in_hand = True
         self.world.start(task)
+
+    def notice_a_burst(self) -> None:
+        """See a dozen other jobs of this cluster lose their node at once: the brake is pulled."""
+        self.world.start(Task(self, "brake", self._burst()))
+
+    async def _burst(self) -> None:
+        braking = Braking(self.hands, lambda _: True)
+        now = self.clock()
+        for number in range(BURST):
+            ref = ObjectRef(cluster=self.world.cluster.name, id=f"other-{number}", created=f"other-{number}")
+            lost = Sighting(object=ref, phase=Phase.ENDED, cause=Cause(kind=CauseKind.NODE_LOST))
+            for event in (
+                ObjectsSeen(as_of=now, read_revision=0, sightings=(replace(lost, phase=Phase.RUNNING, cause=None),)),
+                ObjectsSeen(as_of=now, read_revision=0, sightings=(lost,)),
+            ):
+                told = Envelope(
+                    id=f"{number:026d}", tenant=TENANT, job=f"other-{number}", expected=0, at=now, by="r", event=event
+                )
+                entry = Entry(tenant=TENANT, job=told.job, revision=1, stored_at=now, content=told)
+                await braking.seen(entry)
 
     def crash(self) -> list[Flight]:
         """Die now; what was sent goes on without it."""

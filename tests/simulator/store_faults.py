@@ -37,6 +37,10 @@ class StoreFaults:
             world.ledger.store(JOB, b'{"v":1,"id":"not an id","event":{"type":"JobCancelled"}}')
             world.watch.stored(None)
             return "bytes without a valid envelope are stored"
+        if draws.chance(levels["brake"] * 2):
+            world.faults["brake"] += 1
+            draws.pick(world.processes).notice_a_burst()
+            return "a dozen other jobs end at once"
         world.ledger.noise(1 + draws.below(3))
         return ""
 

@@ -36,7 +36,6 @@ SLURM = (
     "own-requeue",
     "hand-requeue",
     "duplicate-start",
-    "brake",
 )
 KUBEFLOW = ("controllers-lag", "jobset-goes", "old-ready", "out-of-service")
 CLUSTER = (
@@ -50,7 +49,7 @@ CLUSTER = (
     "refuse-start",
     "deny-cessation",
 )
-HISTORY = ("restore", "unknown-event", "quarantine")
+HISTORY = ("restore", "unknown-event", "quarantine", "brake")
 # What keeps a gate shut, or stops every decision, for long: in few runs, so that the others go far.
 RARE = (*HISTORY, "foreign", "refuse-start", "deny-cessation", "lost-record", "controls")
 FAULTS = TRANSPORT + PEOPLE + SLURM + KUBEFLOW + CLUSTER + HISTORY

@@ -224,6 +224,7 @@ class World:
         flight = task.flight
         assert flight is not None
         while flight.stage < ANSWERED:
+            self.steps += 1
             flight.advance()
         if self.trace is not None:
             self.say(self._tell(task, flight, "is answered"))
