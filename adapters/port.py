@@ -33,7 +33,10 @@ class Adapter(Protocol):
         ...
 
     async def find(self, name: JobName) -> Found:
-        """Every object that bears the job's name or tag: complete, or it raises UnreachableError."""
+        """Every object that bears the job's name or tag: complete, or it raises UnreachableError.
+
+        An object at its gate shows the run that would begin next; what it shows as its run never goes back.
+        """
         ...
 
     async def start(self, call: StartCall) -> ObjectRef:
@@ -87,7 +90,10 @@ class ProvesCessation(Protocol):
     """A cluster that can tell whether the processes of a run are gone."""
 
     async def ceased(self, name: JobName, object: ObjectRef, run: int) -> Cessation:
-        """Whether a process of that run may still live. Raises UnreachableError."""
+        """Whether a process of that run may still live. Raises UnreachableError.
+
+        A run that may yet begin may run: one that was opened and waits is not ceased.
+        """
         ...
 
 
