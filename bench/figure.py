@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from statistics import median
 
 import msgspec
 
@@ -38,16 +38,44 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
 Measured = Callable[[], Awaitable[None]]
 
 
-async def best_s(rounds: int, *sides: Measured) -> list[float]:
-    """The shortest time of each side, in seconds, measured in turns: what else the machine did falls on all alike."""
-    best = [float("inf")] * len(sides)
-    for _ in range(rounds):
-        for place, side in enumerate(sides):
-            begun = time.perf_counter()
-            await side()
-            best[place] = min(best[place], time.perf_counter() - begun)
-            await asyncio.sleep(0)
-    return best
+class Turns:
+    """Seconds of two sides, ours and the bare one, measured in turns.
+
+    What else the machine does falls on both sides of a turn alike, so the figure is the median over the turns of what
+    one turn says, never a quotient of two lucky moments.
+    """
+
+    def __init__(self, pairs: Sequence[tuple[float, float]]) -> None:
+        self._pairs = tuple(pairs)
+
+    @property
+    def ours_s(self) -> float:
+        return median(ours for ours, _ in self._pairs)
+
+    @property
+    def bare_s(self) -> float:
+        return median(bare for _, bare in self._pairs)
+
+    @property
+    def ratio(self) -> float:
+        """How long ours takes in units of the bare one's time."""
+        return median(ours / bare for ours, bare in self._pairs)
+
+
+async def in_turns(rounds: int, ours: Measured, bare: Measured) -> Turns:
+    """Each side once a turn, the first one changing."""
+    pairs = []
+    for number in range(rounds):
+        sides = (ours, bare) if number % 2 == 0 else (bare, ours)
+        took = [await _seconds(side) for side in sides]
+        pairs.append((took[0], took[1]) if number % 2 == 0 else (took[1], took[0]))
+    return Turns(pairs)
+
+
+async def _seconds(side: Measured) -> float:
+    begun = time.perf_counter()
+    await side()
+    return time.perf_counter() - begun
 
 
 def best_cpu_s(rounds: int, *sides: Callable[[], object]) -> list[float]:

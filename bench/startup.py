@@ -6,7 +6,7 @@ import asyncio
 import subprocess
 import sys
 
-from bench.figure import Figure, best_s
+from bench.figure import Figure, in_turns
 from bench.listing import DISPATCH
 
 ROUNDS = 40
@@ -14,14 +14,14 @@ ROUNDS = 40
 
 async def measure() -> Figure:
     """`dispatch --help` against `python3 -c pass`, the same interpreter and environment."""
-    ours_s, bare_s = await best_s(ROUNDS, lambda: _run(DISPATCH, "--help"), lambda: _run(sys.executable, "-c", "pass"))
+    turns = await in_turns(ROUNDS, lambda: _run(DISPATCH, "--help"), lambda: _run(sys.executable, "-c", "pass"))
     return Figure(
         name="start-up",
         what="dispatch --help ÷ python3 -c pass",
-        value=ours_s / bare_s,
+        value=turns.ratio,
         bar=5.0,
         less_is_better=True,
-        parts={"help_ms": ours_s * 1000, "pass_ms": bare_s * 1000},
+        parts={"help_ms": turns.ours_s * 1000, "pass_ms": turns.bare_s * 1000},
     )
 
 

@@ -7,8 +7,9 @@ from datetime import UTC, datetime, timedelta
 RANDOM_BYTES = 10
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+_PAIRS = tuple(first + second for first in _ALPHABET for second in _ALPHABET)  # two characters are ten bits
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_LENGTH = 26
+_SHIFTS = tuple(range(120, -1, -10))
 
 
 def event_id(at: datetime, randomness: bytes) -> str:
@@ -24,4 +25,4 @@ def event_id(at: datetime, randomness: bytes) -> str:
     if not 0 <= milliseconds < 1 << 48:
         raise ValueError(f"an event id cannot hold the time {at.isoformat()}")
     number = milliseconds << 80 | int.from_bytes(randomness, "big")
-    return "".join(_ALPHABET[number >> 5 * place & 31] for place in reversed(range(_LENGTH)))
+    return "".join([_PAIRS[number >> shift & 1023] for shift in _SHIFTS])
