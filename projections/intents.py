@@ -175,8 +175,7 @@ def after_find(record: Record, look: Look, number: int) -> Record:
     cancel = record.cancel
     second = record.calls.get(cancel.second) if cancel.second is not None else None
     calls_over = all(c.over_before(look.as_of, look.read_revision) for c in record.calls.values())
-    swept = second is not None and second.done and second.reply_revision <= look.read_revision
-    if swept and calls_over and starts_over(record, look) and all_accounted(record):
+    if second is not None and second.done and calls_over and starts_over(record, look) and all_accounted(record):
         cancel = replace(cancel, complete=True, complete_number=number, complete_at=look.at)
         record = replace(record, cancel=cancel)
     return _with_stopped(record, number, look)

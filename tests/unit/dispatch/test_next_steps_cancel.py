@@ -108,7 +108,7 @@ def test_a_second_stop_that_was_done_is_the_last() -> None:
 
 def test_a_cancel_is_stopped_once_the_first_stop_is_done_and_everything_is_accounted_for() -> None:
     story, ref = running()
-    story.cancelled().call(Verb.STOP_JOB, reason=Reason.CANCELLED).replied()
+    story.cancelled().call(Verb.STOP_JOB, reason=Reason.CANCELLED).replied().later(5).seen()
     cancel = record_of(story).cancel
     assert cancel is not None
     assert not cancel.stopped
@@ -140,6 +140,18 @@ def test_a_cancel_is_not_complete_while_any_call_can_land() -> None:
     assert not cancel.complete
     story.later(OVER).seen()
     cancel = record_of(story).cancel
+    assert cancel is not None
+    assert cancel.complete
+
+
+def test_a_cancel_is_not_complete_while_a_start_can_make_an_object() -> None:
+    story = Story().submitted().authorized().attempt().replied(UNKNOWN).cancelled()
+    for reason in (Reason.CANCELLED, Reason.CALLS_OVER):
+        story.call(Verb.STOP_JOB, reason=reason).replied()
+    cancel = record_of(story.later(1).seen()).cancel
+    assert cancel is not None
+    assert not cancel.complete
+    cancel = record_of(story.later(OVER).seen()).cancel
     assert cancel is not None
     assert cancel.complete
 

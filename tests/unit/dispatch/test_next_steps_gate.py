@@ -130,6 +130,10 @@ def failed_launch(story: Story, ref: ObjectRef) -> None:
     story.seen(story.look(ref, Phase.GATED, hold=HoldSeen.LAUNCH_FAILED))
 
 
+def retired(story: Story, ref: ObjectRef) -> None:
+    story.retired(ref)
+
+
 def already_open(story: Story, ref: ObjectRef) -> None:
     story.seen((ref, Phase.QUEUED))
 
@@ -154,6 +158,7 @@ def in_flight(story: Story, ref: ObjectRef) -> None:
         ignored,
         admin_hold,
         failed_launch,
+        retired,
         already_open,
         absent,
         in_flight,
