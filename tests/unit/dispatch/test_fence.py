@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -133,7 +134,8 @@ def test_of_many_that_take_it_at_once_the_newest_has_it(tmp_path: Path) -> None:
         for other in writers:
             if other is not newest:
                 said, _ = other.communicate(timeout=60)
-                assert "execution 5 has this directory" in said or not said
+                # Told by whichever newer one had it by then.
+                assert re.search(r"execution [2-5] has this directory", said) or not said
         assert newest.poll() is None
         assert (tmp_path / ".dispatch-epoch").read_text() == "5\n"
     finally:
