@@ -36,7 +36,7 @@ SETTLING = (
                 "    second = record.calls.get(cancel.second) if cancel.second is not None else None\n",
                 "    second = record.calls.get(cancel.first) if cancel.first is not None else None\n",
             ),
-            Edit(f"{INTENTS}:after_find", "swept and calls_over and", "swept and"),
+            Edit(f"{INTENTS}:after_find", "second.done and calls_over and", "second.done and"),
             Edit("projections.sightings:_end_stands", "    return all(", "    return True or all("),
         ),
         laws=("L2",),
