@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace as with_fields
+from datetime import timedelta
 
 import pytest
 from msgspec.structs import replace
@@ -89,6 +91,20 @@ def test_an_open_carries_the_hosts_deadline_and_the_clusters_bound() -> None:
     assert opening.as_of == story.at
     assert opening.deadline_at == story.after(30)
     assert opening.over_at == story.after(30 + CALL_BOUND_S)
+
+
+def test_a_calls_times_are_the_hosts_and_what_has_passed_since_the_find_only_stretches_them() -> None:
+    """L10: our clock is an hour ahead of the host's; a pass that took nine seconds gives nine more."""
+    story, _ = launched()
+    ahead = story.at + timedelta(hours=1)
+    there = with_fields(situation(story), asked_at=ahead, now=ahead + timedelta(seconds=9))
+    (step,) = gate.open_gate(there)
+    assert isinstance(step.event, events.CallCommitted)
+    assert step.event.deadline_at == story.after(9 + 30)
+    back = with_fields(there, now=ahead - timedelta(hours=2))
+    (step,) = gate.open_gate(back)
+    assert isinstance(step.event, events.CallCommitted)
+    assert step.event.deadline_at == story.after(30), "a clock that was set back shortens nothing"
 
 
 # each condition blocks alone

@@ -7,11 +7,13 @@ import pytest
 from adapters.simulated.kubeflow import KubeflowSettings
 from adapters.simulated.slurm import SlurmSettings
 from adapters.simulated.slurm_mishaps import SlurmMishaps
+from dispatch import supervisor
 from dispatch.supervisor import Result, run_pass
 from projections.controls import Controls
-from projections.evolve import empty
+from projections.evolve import empty, fold
 from projections.verify import verify
 from streams import subjects
+from streams.messages.calls import Cessation, JobName
 from streams.messages.commands import CancelJob, Dispose, IfUnknown, SubmitJob
 from streams.messages.events import (
     CallCommitted,
@@ -20,9 +22,11 @@ from streams.messages.events import (
 )
 from streams.messages.plan import Backoff, PlanAction, PlanRule, RecoveryPlan
 from streams.messages.spec import JobSpec, Run
-from streams.messages.values import Disposition, MessageRef, Phase
-from tests.driver import Driver
+from streams.messages.values import CessationAnswer, CessationBasis, Disposition, Found, MessageRef, Phase, Verb
+from tests.driver import INSTALLATION, Driver
+from tests.unit.dispatch.scene import SLURM, record_of
 from tests.unit.dispatch.stage import Stage
+from tests.unit.projections.story import launched
 
 THIRTY_DAYS_S = 30 * 86400
 
@@ -151,6 +155,36 @@ def _submitted() -> Stage:
     spec = JobSpec(cluster="sim", run=Run(command=("sleep", "100")))
     stage.order(SubmitJob(command="c-submit", tenant="nlp", job="llama", at=stage.at, spec=spec))
     return stage
+
+
+def test_a_tail_that_came_after_the_find_is_read_before_a_history_is_called_regressed() -> None:
+    """L14: what told of the object was appended by another, and the evidence of it was no news any more."""
+    stage = _submitted()
+    stage.until(lambda s: s.cluster.jobs)
+    early = fold(empty("nlp", "llama"), stage.entries()[:2])
+    found = stage.quietly(stage.adapter.find(JobName(installation=INSTALLATION, tenant="nlp", job="llama")))
+    able = stage.quietly(stage.adapter.capabilities())
+    done = stage.drive(supervisor._regressed(stage.hands, early, found, able, "lacks it"))
+    assert done.result is Result.MOVED
+    assert done.record == fold(early, stage.entries())
+    whole = fold(empty("nlp", "llama"), stage.entries())
+    assert stage.drive(supervisor._regressed(stage.hands, whole, found, able, "lacks it")).result is Result.REGRESSED
+
+
+def test_a_word_on_processes_is_dropped_when_its_run_may_begin_after_all() -> None:
+    """L4, L6: an Open was committed between the question and the append of its answer."""
+    story, ref = launched()
+    story.opened(ref).later(5).seen(missing=(ref,))
+    look = supervisor._Look(
+        name=JobName(installation="main", tenant=story.tenant, job=story.job),
+        found=Found(as_of=story.at),
+        able=SLURM,
+        read_revision=story.revision,
+    )
+    word = Cessation(answer=CessationAnswer.CEASED, basis=CessationBasis.OBSERVED, as_of=story.at)
+    build = supervisor._cessation(ref, 0, word, look)
+    assert build(record_of(story)) is not None
+    assert build(record_of(story.call(Verb.OPEN, ref, run=0))) is None
 
 
 # a cancel in between

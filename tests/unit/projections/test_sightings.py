@@ -237,10 +237,14 @@ def test_a_look_that_shows_the_run_on_takes_back_an_earlier_word(phase: Phase) -
     assert not run(story.later(9).seen((ref, phase)), ref).proven
 
 
-def test_an_end_seen_after_the_word_takes_it_back_only_where_the_run_was_never_seen_to_start() -> None:
+@pytest.mark.parametrize("nodes", [NODES, ()], ids=["on-nodes", "nodes-not-told"])
+def test_an_end_seen_after_the_word_takes_it_back_where_the_run_was_never_seen_to_start(nodes: tuple[str, ...]) -> None:
     story, ref = launched()
-    story.opened(ref).later(5).seen(missing=(ref,)).ceased(ref).later(9).ended(ref, cause=CRASHED, nodes=NODES)
+    story.opened(ref).later(5).seen(missing=(ref,)).ceased(ref).later(9).ended(ref, cause=CRASHED, nodes=nodes)
     assert not run(story, ref).proven, "it may have begun after that word"
+
+
+def test_an_end_seen_after_the_word_leaves_it_standing_where_the_run_had_been_seen_to_start() -> None:
     story, ref = running()
     story.seen(missing=(ref,)).ceased(ref, basis=OPERATOR).later(9).ended(ref, cause=CRASHED, nodes=NODES)
     assert run(story, ref).proven
