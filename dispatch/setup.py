@@ -20,7 +20,7 @@ async def set_up(settings: BusSettings, layout: Layout) -> SetupReport:
     An installation that exists keeps its name. Raises SettingsError with one sentence a difference,
     BusUnreachableError, NotPermittedError.
     """
-    known = await _known_layout(settings)
+    known = await known_layout(settings)
     if known is not None:
         layout = replace(layout, installation=known.installation)
     wire = Wire(settings)
@@ -31,7 +31,8 @@ async def set_up(settings: BusSettings, layout: Layout) -> SetupReport:
         await wire.close()
 
 
-async def _known_layout(settings: BusSettings) -> Layout | None:
+async def known_layout(settings: BusSettings) -> Layout | None:
+    """The layout of the history that is there; None where none is. Raises BusUnreachableError, NotPermittedError."""
     try:
         bus = await connect(settings)
     except SettingsError:

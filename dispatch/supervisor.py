@@ -6,6 +6,7 @@ at any await.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple
@@ -176,21 +177,9 @@ async def _decide(hands: Hands, situation: Situation) -> Pass:
             await hands.publish(situation.record)
         record = await perform(hands, situation.record, step)
         result = Result.ACTED
-        situation = _with(situation, record, hands.clock())
+        situation = replace(situation, record=record, now=hands.clock())
         if isinstance(step.event, AttemptCommitted):
             break
         if isinstance(step.event, CallCommitted) and step.event.verb not in (Verb.STOP, Verb.STOP_JOB):
             break
     return Pass(result, situation.record, situation.found, situation.capabilities, due_at=due_at(situation))
-
-
-def _with(situation: Situation, record: Record, now: datetime) -> Situation:
-    return Situation(
-        record=record,
-        found=situation.found,
-        capabilities=situation.capabilities,
-        controls=situation.controls,
-        installation=situation.installation,
-        asked_at=situation.asked_at,
-        now=now,
-    )

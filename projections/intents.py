@@ -23,8 +23,6 @@ from streams.messages import events
 from streams.messages.events import Envelope
 from streams.messages.values import AttemptRef, HoldSeen, ObjectRef, Phase, ReplyOutcome, Verb
 
-CAN_REVIVE = (Verb.OPEN, Verb.ADMIT, Verb.RELEASE, Verb.REQUEUE)
-
 
 def put_attempt(record: Record, ref: AttemptRef, **changes: object) -> Record:
     """The record with these fields of one attempt changed; unknown attempts change nothing."""

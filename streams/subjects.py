@@ -19,7 +19,6 @@ from streams.messages.commands import VERBS
 from streams.messages.values import TOKEN_PATTERN
 
 CONTROLS = "_controls"
-WHOLE_TENANT = "*"
 EVERY_COMMAND = "dispatch.command.*.*.*.*"
 EVERY_RECEIPT = "dispatch.receipt.*.*"
 EVERY_WAKE = "dispatch.wake.*.*"

@@ -26,7 +26,6 @@ class End(NamedTuple):
     run: int
     cause: Cause
     object: ObjectRef | None
-    runs_for_s: float | None
 
     @property
     def key(self) -> str:
@@ -45,7 +44,7 @@ def end_of(situation: Situation) -> End | None:
         return None
     back = came_back(situation, held)
     if back is not None:
-        return End(newest.number, back.run, _cause_back(situation, back), held.ref, _ran_for(back))
+        return End(newest.number, back.run, _cause_back(situation, back), held.ref)
     if not situation.ended(held) or _comes_back(situation, held):
         return None
     run = held.run_record(held.run)
@@ -53,7 +52,7 @@ def end_of(situation: Situation) -> End | None:
     if not cause.final and run is not None and run.ended_as_of is not None:
         if situation.as_of < run.ended_as_of + ACCOUNTING_WAIT:
             return None
-    return End(newest.number, held.run, cause, held.ref, _ran_for(run))
+    return End(newest.number, held.run, cause, held.ref)
 
 
 def came_back(situation: Situation, held: ObjectRecord) -> RunRecord | None:
@@ -116,7 +115,7 @@ def _cause(situation: Situation, held: ObjectRecord, run: RunRecord | None) -> C
 def _never_made(newest: SubmissionRecord) -> End:
     refusal = next((a.detail for a in newest.attempts if a.refused and a.detail), "")
     why = {"refusal": refusal} if refusal else {"unmatched": "every attempt was given up"}
-    return End(newest.number, 0, Cause(kind=CauseKind.LAUNCH_FAILED, raw=why), None, None)
+    return End(newest.number, 0, Cause(kind=CauseKind.LAUNCH_FAILED, raw=why), None)
 
 
 def fits(rule: PlanRule, cause: Cause) -> bool:

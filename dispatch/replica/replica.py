@@ -11,7 +11,6 @@ from typing import Any
 import msgspec
 import structlog
 
-from adapters.port import Adapter
 from dispatch import identity
 from dispatch.act import Hands
 from dispatch.replica import commands, follower
@@ -69,7 +68,7 @@ class Replica:
         self._room = asyncio.Semaphore(settings.passes_max)
         self.hands = Hands(
             history=MeasuredHistory(bus.history, self.metrics),
-            adapter_of=self._adapter_of,
+            adapter_of=clusters.adapter_of,
             clock=identity.now,
             new_id=identity.new_event_id,
             by=f"replica:{settings.name}",
@@ -82,9 +81,6 @@ class Replica:
         self.records = Records(settings.held_records_max)
         self.teller = Teller(bus.buckets, self.hands, clusters.last_good_find)
         self.passes = Passes(self.hands, bus.wakeups, self.records, self._tell)
-
-    def _adapter_of(self, cluster: str) -> Adapter | None:
-        return self.clusters.adapter_of(cluster)
 
     async def _tell(self, done: Pass, controls: Controls) -> None:
         entry = await self.teller.tell(done, controls)
@@ -223,7 +219,7 @@ class Replica:
                 log.warning("no heartbeat", why=str(error))
 
     async def _beat(self) -> None:
-        name, first = self.settings.name, []
+        name = self.settings.name
         names = await self.bus.buckets.replicas()
         self.live = tuple(sorted({name, *names}))
         first = [s for s in range(self.bus.shards) if self.rank(s) == 0]

@@ -97,7 +97,7 @@ class Word(NamedTuple):
 class RunFacts:
     """One execution of one object, if it began at all. `opens`: the calls that were to begin it.
 
-    `alive_at` is the host's time at which it was last seen alive; `again_number` an event that showed it alive
+    `alive_at` is the host's time at which it was last seen alive; `again_revision` of the event that showed it alive
     after it had been seen ended. `adopted`: a person took the object for ours while this run was on.
     """
 
@@ -108,7 +108,6 @@ class RunFacts:
     alive_number: int = 0
     unauthorized_number: int = 0
     unauthorized_revision: int = 0
-    again_number: int = 0
     again_revision: int = 0
     ending_seen: bool = False
     ended: bool = False

@@ -283,7 +283,7 @@ def _end(run: RunFacts, seen: Sighting) -> None:
 def _judge_leave(held: ObjectFacts, run: RunFacts, look: Look) -> None:
     """Note a run of ours that no committed open, admit or release begins, or that began again by itself."""
     if run.ended:
-        run.again_number, run.again_revision = look.number, look.revision
+        run.again_revision = look.revision
     without = not run.opens and not run.adopted
     if (run.ended or without or held.retired) and not run.unauthorized_number:
         run.unauthorized_number, run.unauthorized_revision = look.number, look.revision

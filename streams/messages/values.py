@@ -18,7 +18,6 @@ RUNS_PER_SUBMISSION = 1_000_000
 Token = Annotated[str, msgspec.Meta(pattern=TOKEN_PATTERN)]
 EventId = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-z]{26}\Z")]
 Instant = Annotated[datetime, msgspec.Meta(tz=True)]
-Count = Annotated[int, msgspec.Meta(ge=0)]
 Note = Annotated[str, msgspec.Meta(max_length=500)]
 
 

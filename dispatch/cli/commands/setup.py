@@ -127,31 +127,17 @@ def _ask(tool: Tool, options: SetupOptions, what: str) -> None:
 
 async def _loaded(settings: BusSettings, layout: Layout, path: Path) -> RestoreReport:
     from dispatch.exporting import exported, read_manifest
+    from dispatch.setup import known_layout
     from streams.jetstream.generation import new_generation
     from streams.jetstream.wire import Wire
 
-    known = await _known(settings)
+    known = await known_layout(settings)
     wire = Wire(settings)
     await wire.connect()
     try:
         return await new_generation(wire, known or layout, exported(path), above=read_manifest(path).generation)
     finally:
         await wire.close()
-
-
-async def _known(settings: BusSettings) -> Layout | None:
-    """The layout of the history that is there; None where none is."""
-    from streams.errors import SettingsError
-    from streams.jetstream.connect import connect
-
-    try:
-        bus = await connect(settings)
-    except SettingsError:
-        return None
-    try:
-        return bus.layout
-    finally:
-        await bus.close()
 
 
 def _permissions(tool: Tool, role: str) -> Exit:

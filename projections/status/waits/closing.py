@@ -9,8 +9,6 @@ from projections.status.waits.launch import PASS, landing
 from projections.status.waits.waiting import PATIENCE, Waiting
 from streams.messages.values import Phase, Verb
 
-REVIVES = (Verb.REQUEUE, Verb.OPEN, Verb.ADMIT, Verb.RELEASE)
-
 
 def closing(picture: Picture) -> list[Waiting]:
     """What settlement waits for; proofs, foreign objects and lost Starts are waits of their own."""

@@ -8,7 +8,6 @@ from projections.status import words
 from projections.status.picture import Picture
 from projections.status.view import Can
 from projections.status.waits.waiting import PATIENCE, Waiting, cancel, dispose
-from streams.messages.values import CessationAnswer
 
 LINES_MAX = 3
 
@@ -99,8 +98,3 @@ def _give_up(picture: Picture, held: ObjectRecord, nodes: tuple[str, ...]) -> tu
 def _cancel(picture: Picture, nodes: tuple[str, ...]) -> tuple[Can, ...]:
     unproven = f"final; {words.nodes_text(nodes)} stays unproven" if nodes else "final"
     return cancel(picture.record, unproven)
-
-
-def word_said(run: RunRecord) -> bool:
-    """Whether the scheduler has said that a process may be alive, so that the wait is more than a formality."""
-    return run.answer is CessationAnswer.MAY_RUN
