@@ -172,6 +172,23 @@ def test_a_whole_export_is_restored_as_a_new_generation_of_the_same_installation
         other.kill()
 
 
+def test_an_export_is_not_restored_onto_a_bus_that_was_set_up_as_another_installation(
+    served: Here, dispatch: Type, tmp_path: Path
+) -> None:
+    whole = str(tmp_path / "whole.jsonl")
+    assert dispatch("export", "--all", "--every-tenant", "--output", whole).code == 0
+    other = started(tmp_path / "other")
+    try:
+        at = ("--nats", other.url)
+        assert dispatch("setup", "--replicas", "1", *at).code == 0
+        before = asyncio.run(installation_of(other.url))
+        told = dispatch("setup", "--new-generation", "--from", whole, "--replicas", "1", "--yes", *at)
+        assert (told.code, "a second run could begin" in told.err) == (6, True), told.err
+        assert asyncio.run(installation_of(other.url)) == before
+    finally:
+        other.kill()
+
+
 def test_credentials_without_the_right_are_exit_5(served: Here, dispatch: Type, tmp_path: Path) -> None:
     locked = started(tmp_path / "locked", more="authorization { user: a, password: b }")
     try:

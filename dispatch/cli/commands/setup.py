@@ -103,7 +103,6 @@ def _restore(tool: Tool, options: SetupOptions, path: Path) -> Exit:
             code="bad-usage",
         )
     _ask(tool, options, f"{manifest.jobs} jobs, {manifest.events:,} events, to r{manifest.last_revision}")
-    # Under another installation's name no object would be found again, and a second run could begin beside the first.
     layout = replace(_layout(options), installation=manifest.installation)
     report = tool.run(_loaded(bus_settings(tool.settings, name="dispatch-setup"), layout, path))
     lines = [
@@ -132,6 +131,13 @@ async def _loaded(settings: BusSettings, layout: Layout, path: Path) -> RestoreR
     from streams.jetstream.wire import Wire
 
     known = await known_layout(settings)
+    if known is not None and known.installation != layout.installation:
+        raise CliError(
+            f"this bus was set up as installation {known.installation}, the export is of {layout.installation}",
+            why="under another name no object would be found again, and a second run could begin beside the first",
+            do="restore onto a bus on which nothing was set up; dispatch setup comes after",
+            code="unsafe-settings",
+        )
     wire = Wire(settings)
     await wire.connect()
     try:
