@@ -52,6 +52,20 @@ CLUSTER = (
 HISTORY = ("restore", "unknown-event", "quarantine", "brake")
 # What keeps a gate shut, or stops every decision, for long: in few runs, so that the others go far.
 RARE = (*HISTORY, "foreign", "refuse-start", "deny-cessation", "lost-record", "controls")
+# Half of the runs have a theme: its faults often, the others hardly, so that what belongs together meets.
+THEMES: dict[str, tuple[str, ...]] = {
+    "lost": ("lose-node", "stragglers", "out-of-service", "preempt", "resubmit"),
+    "late": ("call-late", "call-lost", "reply-lost", "clock-jump", "append-late"),
+    "requeue": ("requeue", "resubmit", "call-late", "reply-lost", "hand-requeue"),
+    "holds": ("hold", "release", "call-late", "reply-lost", "hand-release"),
+    "starts": ("call-late", "call-lost", "hide", "duplicate-start", "crash"),
+    "again": ("jobset-goes", "old-ready", "hand-release", "hand-hold", "hand-requeue", "preempt", "controllers-lag"),
+    "lagging": ("read-stale", "append-late", "append-lost", "crash"),
+    "cancel": ("cancel", "call-late", "reply-lost", "requeue"),
+    "gone": ("hide", "purge", "row-lost", "hand-cancel", "lost-record", "cancel"),
+}
+THEMED = (40, 160, 320)
+BEGINS = {"late": "", "starts": "", "lagging": "", "holds": "gated"}
 FAULTS = TRANSPORT + PEOPLE + SLURM + KUBEFLOW + CLUSTER + HISTORY
 
 
@@ -59,16 +73,21 @@ class Swarm:
     """`levels` holds how likely each fault is, in 1024, at its chance; 0 where this run has none of it."""
 
     def __init__(self, draws: Draws, shape: str | None = None) -> None:
-        drawn = draws.below(len(SHAPES))
-        self.shape = shape or SHAPES[drawn]
+        self.shape = SHAPES[draws.below(len(SHAPES))] if shape is None else _given(draws, shape)
         self.drifts = [DRIFTS[draws.below(len(DRIFTS))] for _ in range(1 + draws.below(3))]
         self.levels = {fault: LEVELS[draws.below(len(LEVELS))] for fault in FAULTS}
         for fault in RARE:
             if draws.below(4) < 3:
                 self.levels[fault] = 0
+        self.theme = (*THEMES, *("",) * len(THEMES))[draws.below(2 * len(THEMES))]
+        for fault in FAULTS if self.theme else ():
+            themed = fault in THEMES[self.theme]
+            number = draws.below(8)
+            self.levels[fault] = THEMED[number % 3] if themed else 8 * (number == 7)
         for fault in KUBEFLOW if self.is_slurm else SLURM:
             self.levels[fault] = 0
-        self.head_start = ("", "", "gated", "running")[draws.below(4)]
+        drawn = ("", "", "gated", "running")[draws.below(4)]
+        self.head_start = BEGINS.get(self.theme, "running") if self.theme and drawn else drawn
         self.spec = self._spec(draws)
         self.plan = self._plan(draws)
 
@@ -136,3 +155,9 @@ class Swarm:
         )
         rest = PlanRule(name="rest", on=(ANY,), do=(PlanAction.GIVE_UP, PlanAction.HOLD)[draws.below(3) == 2])
         return RecoveryPlan(rules=(retry, rest), fast_fail=FastFail(off=draws.below(4) < 3))
+
+
+def _given(draws: Draws, shape: str) -> str:
+    """The shape that was asked for; the draw is made all the same, so that the rest of the run is the seed's."""
+    draws.below(len(SHAPES))
+    return shape

@@ -315,7 +315,8 @@ class World:
 
     def passed(self, process: Process, ended: Pass) -> None:
         self.last_pass = ended
-        self.watch.passed(ended)
+        if process.generation == self.ledger.generation:
+            self.watch.passed(ended)
         if self.trace is not None:
             self.say(f"  {process.hands.by}: pass {ended.result.value} r{ended.record.revision} {ended.why}")
 

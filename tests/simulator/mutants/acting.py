@@ -86,8 +86,8 @@ ACTING = (
                 "            from dispatch import act\n"
                 "            event = CallCommitted(call=old.call, verb=old.verb, deadline_at=old.deadline_at,\n"
                 "                over_at=old.over_at, as_of=old.as_of, object=old.object, run=old.run)\n"
-                "            from msgspec.structs import replace\n"
-                "            then = replace(situation.record, revision=old.revision)\n"
+                "            from msgspec import structs\n"
+                "            then = structs.replace(situation.record, revision=old.revision)\n"
                 "            adapter = hands.adapter_of(situation.spec.cluster)\n"
                 "            hands.spawn(act.send(hands, adapter, then, act.call_of(then, event, hands.installation)))\n",
             ),
