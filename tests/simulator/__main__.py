@@ -71,7 +71,7 @@ def arguments() -> argparse.ArgumentParser:
         one = commands.add_parser(name)
         one.add_argument("seed", type=int)
         one.add_argument("--stop-at", type=int, default=STEPS, help="busy steps before the quiet phase")
-        one.add_argument("--shape", choices=SHAPES)
+        one.add_argument("--shape", help="and a theme after a colon: slurm-plain:requeue")
         one.set_defaults(does=does)
     many = commands.add_parser("soak")
     many.add_argument("--seed", type=int, default=1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from adapters.simulated.kubeflow import KubeflowSettings
 from adapters.simulated.slurm import SlurmSettings
 from streams.messages.plan import ANY, Backoff, FastFail, PlanAction, PlanRule, RecoveryPlan, WhenSpent
@@ -70,16 +72,23 @@ FAULTS = TRANSPORT + PEOPLE + SLURM + KUBEFLOW + CLUSTER + HISTORY
 
 
 class Swarm:
-    """`levels` holds how likely each fault is, in 1024, at its chance; 0 where this run has none of it."""
+    """`levels` holds how likely each fault is, in 1024, at its chance; 0 where this run has none of it.
+
+    `shape` may name a theme too, after a colon: `slurm-plain:requeue`. What is asked for is drawn all the same, so that
+    the rest of the run is the seed's.
+    """
 
     def __init__(self, draws: Draws, shape: str | None = None) -> None:
-        self.shape = SHAPES[draws.below(len(SHAPES))] if shape is None else _given(draws, shape)
+        asked, _, theme = (shape or "").partition(":")
+        drawn = SHAPES[draws.below(len(SHAPES))]
+        self.shape = _known(asked, SHAPES) if asked else drawn
         self.drifts = [DRIFTS[draws.below(len(DRIFTS))] for _ in range(1 + draws.below(3))]
         self.levels = {fault: LEVELS[draws.below(len(LEVELS))] for fault in FAULTS}
         for fault in RARE:
             if draws.below(4) < 3:
                 self.levels[fault] = 0
-        self.theme = (*THEMES, *("",) * len(THEMES))[draws.below(2 * len(THEMES))]
+        drawn = (*THEMES, *("",) * len(THEMES))[draws.below(2 * len(THEMES))]
+        self.theme = _known(theme, THEMES) if theme else drawn
         for fault in FAULTS if self.theme else ():
             themed = fault in THEMES[self.theme]
             number = draws.below(8)
@@ -157,7 +166,7 @@ class Swarm:
         return RecoveryPlan(rules=(retry, rest), fast_fail=FastFail(off=draws.below(4) < 3))
 
 
-def _given(draws: Draws, shape: str) -> str:
-    """The shape that was asked for; the draw is made all the same, so that the rest of the run is the seed's."""
-    draws.below(len(SHAPES))
-    return shape
+def _known(asked: str, names: Collection[str]) -> str:
+    if asked not in names:
+        raise ValueError(f"{asked} is none of {', '.join(names)}")
+    return asked

@@ -25,7 +25,8 @@ class Edit(msgspec.Struct, frozen=True):
 class Mutant(msgspec.Struct, frozen=True, kw_only=True):
     """One rule removed or weakened, and the laws any of which is to be found broken.
 
-    `shapes`: where it can break one, the first tried most. `marked`: the rule bears the design's mark.
+    `shapes`: where it can break one, each in its turn. `theme`: what its runs are about, of which an ordinary run has
+    one of many or none. `marked`: the rule bears the design's mark.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Mutant(msgspec.Struct, frozen=True, kw_only=True):
     edits: tuple[Edit, ...]
     laws: tuple[str, ...]
     shapes: tuple[str, ...] = ()
+    theme: str = ""
     steps: int = 300
     marked: bool = False
 

@@ -43,9 +43,9 @@ def record(found: Iterable[Caught]) -> None:
 
 
 def attempt(mutant: Mutant, seed: int) -> Ran:
-    """One run of the mutated code, in the shape whose turn it is at this seed."""
+    """One run of the mutated code, in the shape whose turn it is at this seed, and with the mutant's theme."""
     shapes = mutant.shapes or SHAPES
-    return run(seed, steps=mutant.steps, shape=shapes[seed % len(shapes)])
+    return run(seed, steps=mutant.steps, shape=f"{shapes[seed % len(shapes)]}:{mutant.theme}")
 
 
 def search(mutant: Mutant, first: int, seeds: int) -> Caught | None:
