@@ -53,4 +53,4 @@ def presumed_capabilities(spec: JobSpec) -> Capabilities:
         )
     if spec.slurm is not None:
         return Capabilities(kind="slurm", call_bound_s=420.0, gate_is_hold=True, requeue_of=(Phase.RUNNING,))
-    return Capabilities(kind="", call_bound_s=60.0)
+    return Capabilities(kind="", call_bound_s=60.0, limit_min_s=1, warning_min_s=1)

@@ -62,6 +62,8 @@ CAPABILITIES = Capabilities(
     watch=True,
     logs=True,
     inspect=True,
+    limit_min_s=1,
+    warning_min_s=1,
 )
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from dispatch.jobfile import JobFile, JobFileError, Mistake
 from streams.messages.calls import Capabilities
+from streams.messages.checks import cluster_faults
 from streams.messages.plan import PlanAction
-from streams.messages.values import Phase
 
 
 def check_fits(job: JobFile, able: Capabilities, source: str) -> None:
@@ -21,6 +21,9 @@ def _unfit(job: JobFile, able: Capabilities) -> Iterator[Mistake]:
     cluster = job.spec.cluster
     if able.kind == "local" and job.spec.nodes > 1:
         yield job.mistake("nodes", f"{cluster} is one machine, {job.spec.nodes} are asked for", "write nodes: 1")
+    for fault in cluster_faults(job.spec, able):
+        what, _, fix = fault.sentence.partition("; ")
+        yield job.mistake(fault.path, what, fix)
     for number, rule in enumerate(job.plan.rules if job.plan is not None else ()):
-        if rule.do is PlanAction.REQUEUE and Phase.ENDED not in able.requeue_of:
+        if rule.do is PlanAction.REQUEUE and not able.requeue_of:
             yield job.mistake(f"recovery[{number}].do", f"{cluster} cannot requeue", "use resubmit")

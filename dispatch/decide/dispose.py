@@ -22,7 +22,6 @@ from streams.messages.values import (
 
 
 def dispose(record: Record, command: Dispose, facts: Facts) -> Answered:
-    """A person's decision about something that no attempt of ours explains, or that nothing will ever prove."""
     """A person's decision about a message, an attempt or an object of which something is in doubt."""
     target = command.target
     if record.empty:

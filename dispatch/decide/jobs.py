@@ -6,6 +6,7 @@ from dispatch.decide.answers import Already, Answered, Decided, Facts, Refused
 from projections.record import Record
 from streams.codec import digest_of
 from streams.messages.calls import Capabilities
+from streams.messages.checks import cluster_faults
 from streams.messages.commands import CancelJob, IfUnknown, SubmitJob
 from streams.messages.events import JobCancelled, JobSubmitted
 from streams.messages.plan import RULE_HOLD, PlanAction, RecoveryPlan, default_plan
@@ -14,7 +15,6 @@ from streams.messages.reasons import Reason, RefusalCode
 
 def submit(record: Record, command: SubmitJob, facts: Facts) -> Answered:
     """A new job; the first receipt again for the same spec under the same name, a refusal for another."""
-    """A new job, the same one again, or a name that is taken."""
     asked = digest_of(command.spec, command.plan)
     if record.submitted is not None:
         first = next((a for a in record.commands.values() if a.event == "JobSubmitted"), None)
@@ -48,6 +48,9 @@ def submit(record: Record, command: SubmitJob, facts: Facts) -> Answered:
     fault = plan_fault(plan, able, command.spec.cluster)
     if fault is not None:
         return Refused(RefusalCode.PLAN_UNSUPPORTED, fault)
+    short = cluster_faults(command.spec, able)
+    if short:
+        return Refused(RefusalCode.INVALID_SPEC, f"{short[0].wire_path}: {short[0].sentence}")
     return Decided(JobSubmitted(spec=command.spec, plan=plan, digest=asked), Reason.SUBMITTED)
 
 
@@ -62,8 +65,7 @@ def plan_fault(plan: RecoveryPlan, able: Capabilities, cluster: str) -> str | No
 
 
 def cancel(record: Record, command: CancelJob) -> Answered:
-    """The end of everything the job may still do: final once committed (L2)."""
-    """The job's end by a person's order, in one event; for a name never seen, as the command says."""
+    """The job's end by a person's order, in one event and final (L2); for a name never seen, as the command says."""
     if record.empty and command.if_unknown is IfUnknown.RECORD:
         return Decided(JobCancelled(), Reason.CANCEL_OF_UNKNOWN)
     if record.empty:

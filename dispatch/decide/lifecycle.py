@@ -31,7 +31,6 @@ def outcome_stands(record: Record) -> Refused | None:
 
 def hold(record: Record, command: HoldJob, facts: Facts) -> Answered:
     """One more hold instance: no further run begins while it is in force."""
-    """One more instance that keeps further runs from starting."""
     stands = outcome_stands(record)
     if stands is not None:
         return stands
@@ -52,7 +51,6 @@ def _can_hold_now(facts: Facts) -> bool:
 
 
 def release(record: Record, command: ReleaseJob) -> Answered:
-    """The instances named, or every one that a person asked for, lifted."""
     """The instances named, or every one that a person asked for, no longer in force."""
     stands = outcome_stands(record)
     if stands is not None:

@@ -99,7 +99,9 @@ class Capabilities(Value, frozen=True, kw_only=True):
     `first_run`: number of an object's first run (0 on Slurm and local; 1 on Kubernetes, where A is raised by
     the write that admits). `gate_is_hold`: gate and hold are one bit. `requeue_of`: phases a requeue works on.
     `ended_runs_again`: an ended object can run again by itself until it is stopped (Kubernetes).
-    `fenced_calls`: a call cannot land on a later execution than the one it names.
+    `fenced_calls`: a call cannot land on a later execution than the one it names. `limit_min_s`: the shortest
+    `time_limit` and `start_within` that it keeps, `warning_min_s` the shortest notice before a limit: schedulers count
+    in minutes, processes of this machine in seconds.
     """
 
     kind: str
@@ -122,6 +124,8 @@ class Capabilities(Value, frozen=True, kw_only=True):
     logs: bool = False
     inspect: bool = False
     read_only: bool = False
+    limit_min_s: int = 60
+    warning_min_s: int = 10
 
 
 class Cessation(Value, frozen=True, kw_only=True):

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from streams.messages.calls import Capabilities
 from streams.messages.plan import ANY, PlanAction, PlanRule, RecoveryPlan
 from streams.messages.spec import (
     RESERVED_PREFIX,
@@ -90,6 +91,21 @@ def spec_faults(spec: JobSpec, plan: RecoveryPlan | None) -> tuple[Fault, ...]:
         *_of_output(spec),
         *_of_places(spec),
         *_of_plan(rules),
+    )
+
+
+def cluster_faults(spec: JobSpec, able: Capabilities) -> tuple[Fault, ...]:
+    """Times of the spec that are shorter than this cluster keeps. Sentences lack the cluster's name."""
+    warning = spec.signal_before_limit
+    times = (
+        ("time_limit", spec.time_limit, able.limit_min_s),
+        ("start_within", spec.start_within, able.limit_min_s),
+        ("signal_before_limit.before", warning.before if warning is not None else None, able.warning_min_s),
+    )
+    return tuple(
+        _fault(path, f"{asked}s is less than the {least}s that this cluster keeps; write {least}s or more")
+        for path, asked, least in times
+        if asked is not None and asked < least
     )
 
 

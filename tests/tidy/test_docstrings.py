@@ -48,6 +48,24 @@ def silent(source: Source, stated: frozenset[str]) -> Iterator[str]:
                 yield source.at(method, f"{node.name}.{method.name} says nothing")
 
 
+def said_twice(source: Source) -> Iterator[str]:
+    """Two docstrings, of which the second says nothing to anybody."""
+    for node in source.nodes:
+        body = getattr(node, "body", None)
+        if isinstance(body, list) and len(body) > 1 and all(is_text(each) for each in body[:2]):
+            yield source.at(body[1], "a second docstring")
+
+
+def is_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+
+
+def test_nothing_has_two_docstrings() -> None:
+    none_of(finding for source in sources(*PACKAGES) for finding in said_twice(source))
+    twice = planted('def act():\n    """Act."""\n    """Do."""\n    return 1\n')
+    assert list(said_twice(twice)) == ["dispatch/planted.py:3: a second docstring"]
+
+
 def test_everything_public_says_what_it_promises() -> None:
     everything = sources(*PACKAGES)
     stated = promised([source for source in everything if str(source.path) in PORTS])

@@ -176,13 +176,12 @@ async def _dry_run(session: Session, order: SubmitJob, job: JobFile) -> Exit:
     from dispatch.cli.dry_run import decided
     from dispatch.cli.views.plan import plan_lines
     from streams.messages.plan import default_plan
-    from streams.messages.values import Phase
 
     tool = session.tool
     able = await capabilities_of(session, job.spec.cluster)
     read = await session.maybe(order.job)
     verdict = decided(read.record, order, able, session.client.actor)
-    can_requeue = able is not None and Phase.ENDED in able.requeue_of
+    can_requeue = able is not None and bool(able.requeue_of)
     plan = job.plan if job.plan is not None else default_plan(requeue_preempted=can_requeue)
     lines = plan_lines(order.job, job.spec, plan, able, width=tool.screen.width)
     if able is None:

@@ -31,7 +31,9 @@ SLURM = Capabilities(
 REQUEUES_ENDED = Capabilities(
     kind="slurm", call_bound_s=CALL_BOUND_S, gate_is_hold=True, requeue_of=(Phase.RUNNING, Phase.ENDED)
 )
-LOCAL = Capabilities(kind="local", call_bound_s=5, requeue_of=(Phase.RUNNING, Phase.ENDED))
+LOCAL = Capabilities(
+    kind="local", call_bound_s=5, requeue_of=(Phase.RUNNING, Phase.ENDED), limit_min_s=1, warning_min_s=1
+)
 PLAIN = Capabilities(
     kind="kubeflow",
     call_bound_s=65,

@@ -23,6 +23,7 @@ from streams.messages.commands import (
 from streams.messages.events import JobSubmitted, Quarantined
 from streams.messages.plan import PlanAction, PlanRule, RecoveryPlan, default_plan
 from streams.messages.reasons import Reason, RefusalCode
+from streams.messages.spec import SignalBeforeLimit, SignalName
 from streams.messages.values import HoldKind, ObjectRef, Outcome, Phase, Verb
 from tests.unit.dispatch.scene import KUEUE, LOCAL, PLAIN, REQUEUES_ENDED, SLURM, record_of
 from tests.unit.projections.story import BEGIN, CRASHED, NODES, PLAN, Story, launched, run_once, spec
@@ -127,6 +128,29 @@ def test_a_plan_that_the_cluster_cannot_carry_out_is_refused_at_submit() -> None
     assert code(Story(), submit, replace(SLURM, read_only=True)) is RefusalCode.PLAN_UNSUPPORTED
     for able in (SLURM, LOCAL, PLAIN, KUEUE, REQUEUES_ENDED):
         assert event(Story(), submit, able).plan == requeue_plan()
+
+
+@pytest.mark.parametrize(
+    ("times", "path"),
+    [
+        ({"time_limit": 59}, "spec.time_limit"),
+        ({"start_within": 59}, "spec.start_within"),
+        (
+            {"time_limit": 60, "signal_before_limit": SignalBeforeLimit(signal=SignalName.USR1, before=9)},
+            "spec.signal_before_limit.before",
+        ),
+    ],
+)
+def test_a_time_shorter_than_the_cluster_keeps_is_refused_and_local_keeps_seconds(
+    times: dict[str, Any], path: str
+) -> None:
+    submit = SubmitJob(**FIELDS, spec=spec(**times))
+    for able in (SLURM, PLAIN, KUEUE):
+        answered = answer(Story(), submit, able)
+        assert isinstance(answered, Refused)
+        assert answered.code is RefusalCode.INVALID_SPEC
+        assert answered.sentence.startswith(f"{path}: ")
+    assert isinstance(event(Story(), submit, LOCAL), JobSubmitted)
 
 
 def test_a_job_is_not_submitted_held_by_an_instance_named_like_a_rules() -> None:

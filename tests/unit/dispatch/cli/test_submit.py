@@ -179,3 +179,11 @@ def test_what_the_cluster_cannot_do_is_told_with_the_files_own_line() -> None:
         "  line 6  recovery[0].do: local cannot requeue          use resubmit",
     ]
     check_fits(read_job_file(text, settings=["nodes=1", "recovery=[]"]), Capabilities(kind="local", call_bound_s=5), "")
+
+
+def test_a_limit_in_seconds_is_kept_by_this_machine_and_refused_for_a_scheduler_that_counts_in_minutes() -> None:
+    job = read_job_file(b"version: 1\ncluster: hpc2\nrun: {command: [a]}\ntime_limit: 30s\n")
+    with pytest.raises(JobFileError) as caught:
+        check_fits(job, Capabilities(kind="slurm", call_bound_s=412), "a.yaml")
+    assert "line 4, time_limit: 30s is less than the 60s that this cluster keeps" in str(caught.value)
+    check_fits(job, Capabilities(kind="local", call_bound_s=5, limit_min_s=1), "a.yaml")
