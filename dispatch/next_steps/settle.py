@@ -10,7 +10,6 @@ from streams.messages.reasons import Reason
 
 def settle(situation: Situation) -> tuple[Step, ...]:
     """The last event of a job, or nothing while a clause does not hold."""
-    """The settlement, if no clause keeps the job open."""
     if not holds(settled(situation.record, situation.found, situation.capabilities)):
         return ()
     return (Step(event=JobSettled(as_of=situation.as_of), reason=Reason.ALL_CLAUSES_HOLD),)

@@ -87,16 +87,16 @@ def condemned(situation: Situation, held: ObjectRecord, seen: Sighting) -> Reaso
 
 
 def unauthorized(held: ObjectRecord, seen: Sighting) -> bool:
-    """Whether it runs without a committed open: by hand, by the scheduler itself, or again after its end.
+    """Whether it runs, or waits to, without a committed open: by hand, by the scheduler itself, or again after its end.
 
-    One that ended and waits to run again is not left to begin: its pods may wait for ever behind their fence.
+    One that waits is not left to begin: it may find nodes before the next look, or its pods wait for ever behind their
+    fence.
     """
-    if seen.phase is Phase.QUEUED:
-        return held.alive_again
-    if seen.phase is not Phase.RUNNING:
+    if seen.phase not in (Phase.QUEUED, Phase.RUNNING):
         return False
     run = held.run_record(seen.run)
-    return held.retired or held.alive_again or run is None or not run.authorized
+    unasked = held.alive_again or run is None or not run.authorized
+    return unasked or (held.retired and seen.phase is Phase.RUNNING)
 
 
 def _again(situation: Situation, seen: Sighting) -> Reason | None:

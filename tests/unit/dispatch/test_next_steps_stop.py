@@ -39,6 +39,20 @@ def test_a_run_without_a_committed_open_is_stopped() -> None:
     assert calls(story, Verb.STOP)[0].object == ref
 
 
+def test_an_object_whose_gate_was_lifted_by_hand_is_stopped_before_it_finds_nodes() -> None:
+    """L1: it may begin before the next look, or wait for ever where its pods are fenced."""
+    story, ref = launched()
+    story.seen(story.look(ref, Phase.QUEUED))
+    assert told(story) == [("stop", Reason.UNAUTHORIZED_RUN)]
+    assert calls(story, Verb.STOP)[0].object == ref
+
+
+def test_an_object_that_was_opened_waits_in_its_queue_in_peace() -> None:
+    story, ref = launched()
+    story.opened(ref).seen(story.look(ref, Phase.QUEUED))
+    assert told(story) == []
+
+
 def test_a_run_number_that_rose_without_a_committed_requeue_is_stopped() -> None:
     """R7: Slurm requeued it by itself."""
     story, ref = running()
