@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
-from streams.messages.events import CallReplied, Envelope, Event, OutcomeDecided, SubmissionAuthorized, TargetDisposed
-from streams.messages.values import AttemptRef, Disposition, ReplyOutcome
+from streams.messages.events import (
+    CallReplied,
+    Envelope,
+    Event,
+    OutcomeDecided,
+    StopVerified,
+    SubmissionAuthorized,
+    TargetDisposed,
+)
+from streams.messages.values import AttemptRef, Disposition, ReplyOutcome, StopBasis, Verb
 from tests.simulator.laws.law import Law
 
 PERSON = "person"
@@ -20,6 +28,8 @@ class AbsenceIsNoEnd(Law):
                 self._must_have_ended(event.submission - 1, f"submission {event.submission}")
             case CallReplied():
                 self._told_truly(event)
+            case StopVerified():
+                self._verified_truly(event)
             case TargetDisposed(target=AttemptRef()) if event.rule != PERSON:
                 self._cannot_land(event.target)
             case _:
@@ -35,6 +45,17 @@ class AbsenceIsNoEnd(Law):
             self.broken(f"{intent.verb.value} #{reply.call} is told done, and never did anything")
         if reply.outcome is ReplyOutcome.REFUSED and (done or self.world.may_land(reply.call)):
             self.broken(f"{intent.verb.value} #{reply.call} is told refused, and was done or may still be")
+
+    def _verified_truly(self, event: StopVerified) -> None:
+        """An absent object is accounted for by a stop that was done, or by the end of all its processes."""
+        if event.basis is StopBasis.PROCESSES_GONE:
+            if any(execution.object == event.object for execution in self.watch.living()):
+                self.broken(f"the processes of {event.object.id} are told gone, and some live")
+            return
+        calls = self.watch.chronicle.calls.values()
+        stops = [i.nonce for i in calls if i.verb is Verb.STOP and getattr(i.event, "object", None) == event.object]
+        if not self.watch.done.intersection(stops):
+            self.broken(f"{event.object.id} is told stopped, and no stop of it was ever done")
 
     def _must_have_ended(self, submission: int, what: str) -> None:
         chronicle = self.watch.chronicle

@@ -5,19 +5,33 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from streams.errors import ConflictError
-from streams.messages.events import CallReplied, Event, ObjectsSeen, SeenEvent
-from streams.messages.values import ReplyOutcome
+from streams.messages.events import CallReplied, Entry, Envelope, Event, ObjectsSeen, SeenEvent
+from streams.messages.values import Instant, ObjectRef, ReplyOutcome
 from tests.simulator.flight import AppendFlight, Flight
 from tests.simulator.laws.law import Law
 
 if TYPE_CHECKING:
     from tests.simulator.process import Task
+    from tests.simulator.watch import Watch
 
 CLEAR = (ReplyOutcome.DONE, ReplyOutcome.REFUSED)
 
 
 class EvidenceIsNeverRefused(Law):
     number = "L6"
+
+    def __init__(self, watch: Watch) -> None:
+        super().__init__(watch)
+        self._lacked: dict[ObjectRef, Instant] = {}
+
+    def after(self, entry: Entry) -> None:
+        """Note which Find lacked what."""
+        event = entry.content.event if isinstance(entry.content, Envelope) else None
+        if isinstance(event, ObjectsSeen):
+            self._lacked.update(dict.fromkeys(event.missing, event.as_of))
+
+    def restored(self) -> None:
+        self._lacked.clear()
 
     def answered(self, task: Task, flight: Flight) -> None:
         if not isinstance(flight, AppendFlight) or not isinstance(flight.envelope.event, SeenEvent):
@@ -46,5 +60,8 @@ class EvidenceIsNeverRefused(Law):
             held = record.objects.get(seen.object)
             older = held is not None and held.as_of is not None and held.as_of > event.as_of
             if not older and (held is None or (held.phase, held.run) != (seen.phase, seen.run)):
+                return True
+            lacked_at = self._lacked.get(seen.object)
+            if held is not None and held.missing and lacked_at is not None and lacked_at < event.as_of:
                 return True
         return False

@@ -15,10 +15,12 @@ class LateCallsUndoNothing(Law):
     _seen = 0
 
     def before(self, envelope: Envelope, event: Event) -> None:
-        """No Open while a hold is in force: on a cluster where gate and hold are one bit it would lift it."""
-        if isinstance(event, CallCommitted) and event.verb in (Verb.OPEN, Verb.ADMIT):
-            if self.watch.chronicle.in_force:
-                self.broken(f"open #{event.call} although hold {self.watch.chronicle.in_force[0]} is in force")
+        """Nothing begins a run while a hold is in force: where gate and hold are one bit, an Open would lift it."""
+        if not isinstance(event, CallCommitted) or not self.watch.chronicle.in_force:
+            return
+        if event.verb in (Verb.OPEN, Verb.ADMIT) or (event.verb is Verb.RELEASE and event.run is not None):
+            told = f"{event.verb.value} #{event.call}"
+            self.broken(f"{told} although hold {self.watch.chronicle.in_force[0]} is in force")
 
     def landed(self, flight: CallFlight) -> None:
         request = flight.request
