@@ -13,7 +13,7 @@ from dispatch.cli.refusals import REFUSALS
 from dispatch.cli.session import Session
 from dispatch.cli.tool import Tool
 from dispatch.client import Accepted, Outcome, Refused, Said, Stored, Undecided, outcome_of
-from streams.messages.commands import Command
+from streams.messages.commands import Command, SubmitJob
 from streams.messages.reasons import RefusalCode
 
 REASON_MAX = 500
@@ -63,12 +63,15 @@ async def send(session: Session, command: Command, accepted: Callable[[Accepted]
     sequence = await client.publish(command, deadline=deadline)
     if sequence is None:
         return _undecided(command)
+    if isinstance(command, SubmitJob):
+        tool.screen.hint(f"{command.job}  stored on the bus (command {command.command})")
     receipt = await client.wait_receipt(command.command, deadline=deadline)
     if receipt is None:
         return await _stored(session, command, sequence)
     outcome = outcome_of(receipt)
     document: dict[str, object] = {"job": command.job, "outcome": _word(outcome), "receipt": receipt}
     if isinstance(outcome, Accepted):
+        session.answered(command.job, receipt.number)
         return Told(accepted(outcome), document, Exit.DONE, outcome)
     unknown = receipt.code is RefusalCode.NO_SUCH_JOB
     return Told(

@@ -110,7 +110,7 @@ def global_parameters() -> list[click.Parameter]:
         ),
         click.Option(["--creds"], metavar="FILE", help="credentials for --nats"),
         click.Option(["--tenant"], metavar="T", help="in whose name"),
-        click.Option(["--cluster"], metavar="C", help="the cluster where none is named"),
+        click.Option(["--cluster"], metavar="C", help="the cluster where none is named", shell_complete=clusters),
         click.Option(["--json"], is_flag=True, help="one JSON document on stdout, errors too"),
         click.Option(["--wide"], is_flag=True, help="cut nothing, show more columns"),
         click.Option(["--utc"], is_flag=True, help="times in UTC"),
@@ -142,6 +142,13 @@ def contexts(_context: click.Context, _parameter: click.Parameter, begun: str) -
         return [name for name in read_contexts(contexts_path(os.environ)).contexts if name.startswith(begun)]
     except ConfigError:
         return []
+
+
+def clusters(context: click.Context, parameter: click.Parameter, begun: str) -> list[str]:
+    """The clusters whose name begins so."""
+    from dispatch.cli.completing import cluster_names
+
+    return cluster_names(context, parameter, begun)
 
 
 class VerbCommand(click.Command):

@@ -18,6 +18,7 @@ from streams.messages.events import Entry
 from streams.subjects import is_token
 
 NEAR_MAX = 12
+AGAIN_S = 0.05
 
 
 def bus_settings(settings: Settings, *, name: str, timeout_s: float = TIMEOUT_S) -> BusSettings:
@@ -69,6 +70,11 @@ class Session:
         self.client = client
         self.bus = client.bus
         self.tenant = client.tenant
+        self._receipts: dict[str, int] = {}
+
+    def answered(self, job: str, number: int | None) -> None:
+        """A receipt said that the job has an event of this number: no view of this session shows less."""
+        self._receipts[job] = max(number or 0, self._receipts.get(job, 0))
 
     async def names(self) -> list[str]:
         """Every job of the tenant, from the status bucket, in order of name."""
@@ -120,7 +126,8 @@ class Session:
 
     async def _read(self, job: str) -> Read:
         entries = await self.client.history(job)
-        return Read(job, entries, folded(self.tenant, job, entries))
+        read = Read(job, entries, folded(self.tenant, job, entries))
+        return await self._past(read, self._receipts.get(job, 0))
 
     async def maybe(self, name: str) -> Read:
         """The history of the job of exactly this name, empty for one never seen."""
@@ -133,11 +140,11 @@ class Session:
             return read
         return Read(read.job, (*read.entries, *more), fold(read.record, more))
 
-    async def read_past(self, read: Read, number: int) -> Read:
-        """The job once its event `number` is read: no view of a session shows less than its own receipt."""
+    async def _past(self, read: Read, number: int) -> Read:
+        """The job once its event `number` is read, which an old copy may lack for a while; or it is said to be behind."""
         deadline = time.monotonic() + self.tool.timeout_s
         while read.record.number < number and time.monotonic() < deadline:
-            await asyncio.sleep(0.05)
+            await asyncio.sleep(AGAIN_S)
             read = await self.refreshed(read)
         if read.record.number < number:
             self.tool.screen.hint(f"behind: at #{read.record.number}, the receipt says #{number}")

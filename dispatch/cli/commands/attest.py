@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dispatch.cli.completing import job_names
+from dispatch.cli.completing import job_names, node_names
 from dispatch.cli.errors import CliError
 from dispatch.cli.exits import Exit
 from dispatch.cli.params import argument, command, option
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class AttestOptions:
     """What `attest` takes."""
 
-    node: str = argument("NODE")
+    node: str = argument("NODE", complete=node_names)
     job: str | None = option("--job", metavar="JOB", complete=job_names, help="the job that waits for it")
     every: bool = option("--all-jobs", is_flag=True, help="every open job that waits for it")
     state: str = option("--is", type=click.Choice(("off", "rebooted")), required=True, help="what you know of the node")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from dispatch.cli.completing import state_names
 from dispatch.cli.errors import CliError
 from dispatch.cli.exits import Exit
 from dispatch.cli.params import DURATION, command, option
@@ -25,7 +26,7 @@ class ListOptions:
     """What `list` takes."""
 
     mine: bool = option("--mine", is_flag=True, help="only those that you submitted")
-    state: str | None = option("--state", metavar="S,…", help="only in these states")
+    state: str | None = option("--state", metavar="S,…", complete=state_names, help="only in these states")
     needs_person: bool = option("--needs-person", is_flag=True, help="only those that need a person")
     labels: tuple[str, ...] = option("-l", "--label", multiple=True, metavar="K=V", help="only with this label")
     since: float | None = option("--since", type=DURATION, metavar="DURATION", help="submitted no longer ago")

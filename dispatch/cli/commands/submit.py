@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from dispatch.cli import completing
 from dispatch.cli.errors import CliError
 from dispatch.cli.exits import Exit
 from dispatch.cli.params import argument, command, option
@@ -30,11 +31,13 @@ class SubmitOptions:
     """What `submit` takes."""
 
     file: str | None = argument("FILE|-", required=False)
-    of: str | None = option("--from", metavar="JOB", help="that job's spec again, as a new job")
+    of: str | None = option(
+        "--from", metavar="JOB", complete=completing.job_names, help="that job's spec again, as a new job"
+    )
     name: str | None = option("--name", metavar="N", help="the job's name, for ever")
     new: bool = option("--new", is_flag=True, help="add a fresh suffix to the name")
     settings: tuple[str, ...] = option(
-        "--set", multiple=True, metavar="KEY=VALUE", help="replace one field of the file"
+        "--set", multiple=True, metavar="KEY=VALUE", complete=completing.settings, help="replace one field of the file"
     )
     hold: str | None = option("--hold", metavar="TEXT", help="submit it held, for this reason")
     wait: bool = option("--wait", is_flag=True, help="follow it to its end; Ctrl-C leaves, the job goes on")

@@ -33,7 +33,10 @@ async def test_an_accepted_submit_says_what_to_type_next() -> None:
     stage = Stage(Driver())
     assert await submit._submit(stage, options()) is Exit.DONE
     assert stage.said == "llama  accepted #1          next: dispatch watch llama\n"
-    assert re.match(r"prod · nlp @ sim     submit llama \(command c-\w+\)$", stage.hinted.strip())
+    assert re.match(
+        r"prod · nlp @ sim     submit llama \(command (c-\w+)\)\nllama  stored on the bus \(command \1\)$",
+        stage.hinted.strip(),
+    )
 
 
 async def test_the_same_job_twice_has_the_first_receipt() -> None:
@@ -50,7 +53,7 @@ async def test_another_spec_under_the_name_is_refused_with_the_fields_that_diffe
     other = Stage(driver)
     changed = (*HERE, "nodes=2", "recovery.crash.budget=9")
     assert await submit._submit(other, options(settings=changed)) is Exit.REFUSED
-    lines = other.hinted.splitlines()[1:]
+    lines = other.hinted.splitlines()[2:]
     assert lines[0] == 'error: job "llama" exists with another spec: submit under a new name (--new)'
     assert re.match(r"  why   submitted 00:00:00 by ana; 2 fields differ: \S+, \S+$", lines[1])
     assert "recovery.crash.budget" in lines[1]
