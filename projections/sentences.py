@@ -235,8 +235,6 @@ def _sighting(known: Known, seen: Sighting) -> Told:
     match seen.phase:
         case Phase.RUNNING if maker is not None and (seen.object, seen.run) not in known.opened:
             return Told(f"{name} running {execution}{on} without a committed open", "unauthorized-run")
-        case Phase.QUEUED if maker is not None and (seen.object, seen.run) not in known.opened:
-            return Told(f"{name} queued for {execution} without a committed open", "unauthorized-run")
         case Phase.RUNNING:
             epoch = f", epoch {epoch_of(maker[0], seen.run)}" if maker else ""
             return Told(f"{name} running {execution}{epoch}{',' if epoch and on else ''}{on}", "running")

@@ -49,6 +49,7 @@ class KubeflowCalls:
             call_deadline_s=15.0,
             first_run=1,
             gate_is_hold=not kueue,
+            queues_gated=kueue,
             hold_ends_run=True,
             release_begins_run=not kueue,
             requeue_of=(Phase.RUNNING,),

@@ -67,7 +67,7 @@ def condemned(situation: Situation, held: ObjectRecord, seen: Sighting) -> Reaso
         return None
     if held.foreign and held.disposition is not Disposition.STOP and record.cancel is None:
         return None
-    if unauthorized(held, seen) and not held.foreign:
+    if unauthorized(situation, held, seen) and not held.foreign:
         return Reason.UNAUTHORIZED_RUN
     if seen.phase is Phase.ENDED:
         return _again(situation, seen)
@@ -86,14 +86,16 @@ def condemned(situation: Situation, held: ObjectRecord, seen: Sighting) -> Reaso
     return None
 
 
-def unauthorized(held: ObjectRecord, seen: Sighting) -> bool:
+def unauthorized(situation: Situation, held: ObjectRecord, seen: Sighting) -> bool:
     """Whether it runs, or waits to, without a committed open: by hand, by the scheduler itself, or again after its end.
 
     One that waits is not left to begin: it may find nodes before the next look, or its pods wait for ever behind their
-    fence.
+    fence. Under Kueue an object waits for quota before it comes to its gate.
     """
     if seen.phase not in (Phase.QUEUED, Phase.RUNNING):
         return False
+    if seen.phase is Phase.QUEUED and situation.capabilities.queues_gated:
+        return held.alive_again
     run = held.run_record(seen.run)
     unasked = held.alive_again or run is None or not run.authorized
     return unasked or (held.retired and seen.phase is Phase.RUNNING)
@@ -152,7 +154,6 @@ def unauthorized_only(situation: Situation) -> tuple[Step, ...]:
         held = situation.record.objects.get(ref)
         if held is None or held.foreign or held.ignored:
             continue
-        late = seen.phase in STOPPABLE
-        if (unauthorized(held, seen) or late) and _wants_stop(situation, held, seen, Reason.UNAUTHORIZED_RUN):
+        if seen.phase in STOPPABLE and _wants_stop(situation, held, seen, Reason.UNAUTHORIZED_RUN):
             steps.append(calls.call(situation, Aim(Verb.STOP, ref), Reason.UNAUTHORIZED_RUN))
     return tuple(steps)

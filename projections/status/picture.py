@@ -140,15 +140,12 @@ def alive(held: ObjectRecord) -> bool:
 
 
 def unauthorized(held: ObjectRecord) -> bool:
-    """Whether it was last seen queued, running or ending in a run that no committed open begins (MESSAGES 7)."""
+    """Whether it was last seen running, or ending, in a run that no committed open begins (MESSAGES 7)."""
     if held.foreign or held.ignored or held.missing or held.accounted:
         return False
     run = held.run_record(held.run)
-    unasked = held.alive_again or run is None or not run.authorized
-    if held.phase is Phase.QUEUED:
-        return unasked
     if held.phase is Phase.RUNNING:
-        return unasked or held.retired
+        return held.retired or held.alive_again or run is None or not run.authorized
     return held.phase is Phase.ENDING and run is not None and run.started_at is not None and not run.authorized
 
 

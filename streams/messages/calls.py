@@ -99,6 +99,7 @@ class Capabilities(Value, frozen=True, kw_only=True):
     `first_run`: number of an object's first run (0 on Slurm and local; 1 on Kubernetes, where A is raised by
     the write that admits). `gate_is_hold`: gate and hold are one bit. `requeue_of`: phases a requeue works on.
     `ended_runs_again`: an ended object can run again by itself until it is stopped (Kubernetes).
+    `queues_gated`: an object may wait in a queue with its gate shut (Kueue, for quota).
     `fenced_calls`: a call cannot land on a later execution than the one it names. `limit_min_s`: the shortest
     `time_limit` and `start_within` that it keeps, `warning_min_s` the shortest notice before a limit: schedulers count
     in minutes, processes of this machine in seconds.
@@ -111,6 +112,7 @@ class Capabilities(Value, frozen=True, kw_only=True):
     find_every_s: float = 30.0
     first_run: int = 0
     gate_is_hold: bool = False
+    queues_gated: bool = False
     holds: bool = True
     hold_ends_run: bool = False
     release_begins_run: bool = False

@@ -82,7 +82,7 @@ def _runaways(picture: Picture) -> list[Waiting]:
     """Runs that nobody authorized (L1)."""
     return [
         Waiting(
-            what=f"{picture.called(o.ref)} to be stopped: it runs or is queued to, and nobody authorized that",
+            what=f"{picture.called(o.ref)} to be stopped: it runs, and nobody authorized that",
             nature=Nature.NEEDS_A_PERSON,
             since=o.since,
             because=("its gate was lifted by other hands than dispatch's, or it came back after its end",),

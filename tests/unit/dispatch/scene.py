@@ -50,6 +50,7 @@ KUEUE = Capabilities(
     call_bound_s=65,
     call_deadline_s=15,
     first_run=1,
+    queues_gated=True,
     hold_ends_run=True,
     requeue_of=(Phase.RUNNING,),
     ended_runs_again=True,

@@ -17,7 +17,7 @@ from streams.messages.values import (
     StopBasis,
     Verb,
 )
-from tests.unit.dispatch.scene import LOCAL, PLAIN, SLURM, calls, only, opens, told
+from tests.unit.dispatch.scene import KUEUE, LOCAL, PLAIN, SLURM, calls, only, opens, told
 from tests.unit.projections.story import CALL_BOUND_S, COMPLETED, CRASHED, NODES, STOPPED, Story, launched, run_once
 
 UNKNOWN, REFUSED = ReplyOutcome.UNKNOWN, ReplyOutcome.REFUSED
@@ -45,6 +45,14 @@ def test_an_object_whose_gate_was_lifted_by_hand_is_stopped_before_it_finds_node
     story.seen(story.look(ref, Phase.QUEUED))
     assert told(story) == [("stop", Reason.UNAUTHORIZED_RUN)]
     assert calls(story, Verb.STOP)[0].object == ref
+
+
+def test_an_object_that_waits_for_quota_is_left_to_wait() -> None:
+    """Kueue: it comes to its gate once it has its quota."""
+    story, ref = launched()
+    story.seen(story.look(ref, Phase.QUEUED, 1))
+    assert told(story, KUEUE) == []
+    assert told(story, PLAIN)[0] == ("stop", Reason.UNAUTHORIZED_RUN)
 
 
 def test_an_object_that_was_opened_waits_in_its_queue_in_peace() -> None:
