@@ -274,7 +274,9 @@ DECIDING = (
     Mutant(
         name="unauthorized-run-not-stopped",
         rule="a run without a committed open is stopped",
-        edits=(Edit(f"{STOP}:unauthorized", "    if seen.phase is not Phase.RUNNING:\n", "    if True:\n"),),
+        edits=(
+            Edit(f"{STOP}:unauthorized", "    if seen.phase not in (Phase.QUEUED, Phase.RUNNING):\n", "    if True:\n"),
+        ),
         laws=("L1",),
     ),
     Mutant(
