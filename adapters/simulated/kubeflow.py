@@ -159,14 +159,20 @@ class KubeflowCluster:
         return bool(missing)
 
     def lift_fence(self, pod: Pod) -> bool:
-        """The agent lifts a pod's scheduling gate: only of the newest A it was called with, and beside no other."""
+        """The agent lifts a pod's scheduling gate: only of the newest A it was called with, and beside no other.
+
+        A pod bears a number, and runs on the word that let this number run last.
+        """
         job = pod.job
         newest = (job.ref.created, job.a) == self.bearers(job.name).called
-        if pod.state is not PodState.FENCED or job.suspend or pod.admission is not job.admission or not newest:
+        if pod.state is not PodState.FENCED or job.suspend or job.admission is None or not newest:
+            return False
+        if pod.admission.a != job.a:
             return False
         if any(other.admission.a != job.a or other.job is not job for other in self.pods(job.name)):
             return False
         pod.state = PodState.PENDING
+        pod.admission = job.admission
         self.touch(job)
         return True
 

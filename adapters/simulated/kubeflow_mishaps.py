@@ -158,6 +158,7 @@ class KubeflowMishaps:
             forced = [pod for pod in job.live_pods if pod.node == node]
             for pod in forced:
                 job.pods.remove(pod)
+                self.cluster.touch(job)
             if any(pod.state is PodState.RUNNING for pod in forced) and job.ended is None:
                 job.ended = Cause(kind=CauseKind.NODE_LOST, nodes=(node,))
                 self.cluster.write(job)

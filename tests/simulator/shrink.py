@@ -52,12 +52,13 @@ class _Search:
         while size >= 1:
             at = 0
             while at < len(best):
-                ran = self._breaks([*best[:at], *best[at + size :]])
+                candidate = [*best[:at], *best[at + size :]]
+                ran = self._breaks(candidate)
                 if ran is None:
                     at += size
                 else:
                     # A run reads no further than it needs to break.
-                    best = ran.world.draws.log[: len(best) - size]
+                    best = ran.world.draws.log[: len(candidate)]
             size //= 2
         return best
 
