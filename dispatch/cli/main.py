@@ -64,7 +64,12 @@ PROGRAM = Verbs(
 
 
 def verb_first(words: Sequence[str]) -> list[str]:
-    """The words with flags that were typed before the verb moved to the end, where they belong."""
+    """The words with flags that were typed before the verb moved to the end, where they belong.
+
+    `--version` is what people type at a tool they do not know yet: the verb of that name.
+    """
+    if words and words[0] == "--version":
+        return ["version", *words[1:]]
     at = 0
     while at < len(words) and words[at].startswith("-"):
         at += 2 if words[at] in _TAKES_VALUE else 1

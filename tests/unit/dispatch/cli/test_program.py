@@ -81,6 +81,7 @@ def test_the_first_page_names_every_verb(capsys: pytest.CaptureFixture[str]) -> 
 
 def test_flags_before_the_verb_mean_what_they_mean_behind_it() -> None:
     assert verb_first(["--json", "--tenant", "nlp", "status", "x"]) == ["status", "x", "--json", "--tenant", "nlp"]
+    assert verb_first(["--version", "--json"]) == ["version", "--json"]
     assert verb_first(["--utc", "context", "show"]) == ["context", "show", "--utc"]
     assert verb_first(["-q", "submit", "--", "-x"]) == ["submit", "-q", "--", "-x"]
     assert verb_first(["status", "--json"]) == ["status", "--json"]
