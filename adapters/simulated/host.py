@@ -92,6 +92,12 @@ class Request(Generic[T]):
             return self.can_land
         return self._host.now() <= self._deadline_at
 
+    @property
+    def left(self) -> timedelta | None:
+        """How long it can still arrive, or, once it has, land; None for a read, which may at any time."""
+        last_at = self._expires_at or self._deadline_at
+        return None if last_at is None else last_at - self._host.now()
+
     def land(self) -> T:
         """Act on the scheduler; what it answers, or raises."""
         return self._act()

@@ -69,6 +69,10 @@ class Moves(Generic[J]):
             self.world.shown_at[job.ref] = self.world.steps
         return done
 
+    def ends_slowly(self) -> bool:
+        """Whether what was told to stop takes its time."""
+        return not self.world.calm and self.draws.chance(3 * self.world.swarm.levels["slow-end"])
+
     def any_job(self) -> J | None:
         return self.draws.pick(self.jobs) if self.jobs else None
 

@@ -46,7 +46,7 @@ class KubeflowMoves(Moves[TrainJob]):
         if job.pods and self.draws.below(2):
             return self.pod_goes_on(job)
         step = self.draws.pick(self.controllers)
-        if not step(job) and not self.draws.chance(self.world.swarm.levels["controllers-lag"]):
+        if not step(job) and not self.draws.chance(3 * self.world.swarm.levels["controllers-lag"]):
             for other in self.controllers:
                 if other(job):
                     return f"{job.ref.id}: {other.__name__}"
@@ -56,11 +56,13 @@ class KubeflowMoves(Moves[TrainJob]):
     def pod_goes_on(self, job: TrainJob) -> str:
         cluster = self.cluster
         pod = self.draws.pick(job.pods)
+        if pod.state is PodState.TERMINATING and self.ends_slowly():
+            return ""
         if cluster.lift_fence(pod) or cluster.bind(pod) or cluster.pod_goes(pod):
             return f"{job.ref.id}: pod {pod.rank} of A={pod.admission.a} is {pod.state.value}"
         if (
             pod.state is PodState.RUNNING
-            and self.draws.below(8) == 0
+            and self.draws.below(self.world.swarm.exits_in) == 0
             and self.cluster.truth.nodes[pod.node or ""].reachable
         ):
             cause = ENDS[self.draws.below(len(ENDS))]

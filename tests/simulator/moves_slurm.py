@@ -42,12 +42,14 @@ class SlurmMoves(Moves[SlurmJob]):
         if job.state is JobState.PENDING:
             return f"{job.ref.id} begins run {job.run}" if cluster.begin(job) else ""
         if job.state is JobState.RUNNING:
-            if not self.world.calm and self.draws.below(12):
+            if not self.world.calm and self.draws.below(self.world.swarm.exits_in):
                 return ""
             cause = ENDS[self.draws.below(len(ENDS))]
             cluster.exit_by_itself(job, cause)
             return f"{job.ref.id} run {job.run} exits: {cause.kind.value}"
         if job.state is JobState.COMPLETING:
+            if self.ends_slowly():
+                return ""
             if self.world.calm or not self.draws.chance(self.world.swarm.levels["stragglers"]):
                 cluster.processes_stop(job)
             cluster.complete(job)

@@ -10,7 +10,7 @@ from projections.sightings import waiting_nodes
 from streams import codec, subjects
 from streams.messages import commands
 from streams.messages.commands import Command
-from streams.messages.values import AttemptRef, Disposition, HoldSeen, MessageRef, NodeAttested, ObjectRef
+from streams.messages.values import AttemptRef, Disposition, HoldSeen, MessageRef, NodeAttested, ObjectRef, Phase
 from tests.simulator.ledger import JOB, TENANT
 
 if TYPE_CHECKING:
@@ -41,7 +41,8 @@ class Operators:
         self._count = 0
         self._published = 0
         levels = world.swarm.levels
-        self._table = [(verb, 8 * levels[verb]) for verb in VERBS if levels[verb]]
+        # A cancel ends all that could go wrong, so it comes late rather than early.
+        self._table = [(v, (2 if v == "cancel" else 8) * levels[v]) for v in VERBS if levels[v]]
 
     def publish(self, command: Command) -> None:
         """Put it on the bus, as the codec writes it."""
@@ -66,7 +67,10 @@ class Operators:
         if not self._table:
             return None
         verb, level = self.world.draws.pick(self._table)
-        return self._build(verb, record) if self.world.draws.chance(level) else None
+        if not self.world.draws.chance(level):
+            return None
+        # People mostly ask for what can be done; now and then for what cannot.
+        return self._build(verb, record) if _fits(verb, record) or self.world.draws.below(8) == 7 else None
 
     def _base(self, job: str = JOB) -> dict[str, Any]:
         self._count += 1
@@ -185,3 +189,17 @@ class Operators:
                 if held is None or held.disposition is None:
                     return seen.object
         return None
+
+
+def _fits(verb: str, record: Record) -> bool:
+    """Whether there is something for this command to change, as far as the history tells."""
+    held = record.canonical()
+    match verb:
+        case "requeue":
+            return held is not None and held.phase is Phase.RUNNING and not record.over
+        case "resubmit" | "hold":
+            return held is not None and not record.over
+        case "release":
+            return bool(record.in_force)
+        case _:
+            return True

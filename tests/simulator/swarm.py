@@ -16,6 +16,13 @@ SHAPES = ("slurm", "slurm-fenced", "slurm-plain", "kubeflow", "kubeflow-unfenced
 # How likely each fault is, in 1024, at each of its chances, when a run has it: the calmest first.
 LEVELS = (0, 0, 8, 40, 160)
 DRIFTS = (0.0, 0.0, 0.01, -0.01, 0.1)
+# CallBound: on Kubernetes a minute, on Slurm about seven.
+BOUNDS_S = (30.0, 120.0, 400.0)
+# One time in how many a run that is looked at exits.
+EXITS_IN = (12, 12, 48)
+# How long it is until the next thing, each time that time passes; in a third of the runs much happens in little time.
+WAITS_S = (1.0, 0.2, 5.0, 12.0, 31.0, 65.0)
+SHORT_S = (1.0, 0.2, 0.2, 5.0, 1.0, 12.0)
 
 TRANSPORT = (
     "reply-lost",
@@ -50,6 +57,7 @@ CLUSTER = (
     "foreign",
     "refuse-start",
     "deny-cessation",
+    "slow-end",
 )
 HISTORY = ("restore", "unknown-event", "quarantine", "brake")
 # What keeps a gate shut, or stops every decision, for long: in few runs, so that the others go far.
@@ -83,6 +91,9 @@ class Swarm:
         drawn = SHAPES[draws.below(len(SHAPES))]
         self.shape = _known(asked, SHAPES) if asked else drawn
         self.drifts = [DRIFTS[draws.below(len(DRIFTS))] for _ in range(1 + draws.below(3))]
+        self.exits_in = EXITS_IN[draws.below(len(EXITS_IN))]
+        self.waits_s = SHORT_S if draws.below(3) == 2 else WAITS_S
+        self.call_bound_s = BOUNDS_S[draws.below(len(BOUNDS_S))]
         self.levels = {fault: LEVELS[draws.below(len(LEVELS))] for fault in FAULTS}
         for fault in RARE:
             if draws.below(4) < 3:
@@ -124,7 +135,7 @@ class Swarm:
 
     def slurm(self) -> SlurmSettings:
         return SlurmSettings(
-            call_bound_s=30.0,
+            call_bound_s=self.call_bound_s,
             fenced_calls=self.shape == "slurm-fenced",
             incomplete=self.shape != "slurm-plain",
             nodes=("n1", "n2", "n3"),
@@ -132,7 +143,7 @@ class Swarm:
 
     def kubeflow(self) -> KubeflowSettings:
         return KubeflowSettings(
-            call_bound_s=30.0,
+            call_bound_s=self.call_bound_s,
             kueue=self.shape == "kueue",
             pod_fence=self.shape != "kubeflow-unfenced",
             replace_when_failed=self.shape != "kubeflow-unfenced",

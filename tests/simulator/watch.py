@@ -37,7 +37,7 @@ class Watch:
     """`record` is what the system itself would claim now: the real fold of the whole history.
 
     `wild` holds, by object, the step at which a person or the scheduler last brought it to life; `done` the ids of the
-    events whose calls have acted on the scheduler.
+    events whose calls have acted on the scheduler; `known_at` the step at which an object was first recorded.
     """
 
     def __init__(self, world: World) -> None:
@@ -49,6 +49,7 @@ class Watch:
         self.wild: dict[ObjectRef, int] = {}
         self.done: set[str] = set()
         self.ended_once: set[ObjectRef] = set()
+        self.known_at: dict[ObjectRef, int] = {}
         self.changed = False
         self.flight: AppendFlight | None = None
         self._folded = 0
@@ -150,6 +151,8 @@ class Watch:
 
     def _note(self) -> None:
         for job in self.world.cluster.jobs:
+            if job.ref in self.record.objects:
+                self.known_at.setdefault(job.ref, self.world.steps)
             if job.ref in self.ended_once:
                 continue
             ended = _over(job)
@@ -172,7 +175,7 @@ class Watch:
                 continue
             if job.ref in self.wild and (job.hidden or self.world.shown_at.get(job.ref, -1) >= since):
                 continue
-            known = job.ref in self.record.objects and job.ref not in self.chronicle.verified
+            known = self.known_at.get(job.ref, since + 1) <= since and job.ref not in self.chronicle.verified
             if not known and (job.hidden or self.world.shown_at.get(job.ref, -1) >= since):
                 continue
             found.append(job)

@@ -19,6 +19,7 @@ from streams.messages.receipts import Receipt
 from streams.messages.values import Found, ObjectRef
 from tests.simulator.draws import Draws
 from tests.simulator.flight import ANSWERED, DEAD, AppendFlight, CallFlight, Flight
+from tests.simulator.late import hold_back, is_late, time_passes
 from tests.simulator.ledger import JOB, TENANT, Ledger
 from tests.simulator.moves_kubeflow import KubeflowMoves
 from tests.simulator.moves_slurm import SlurmMoves
@@ -31,10 +32,8 @@ from tests.simulator.watch import Watch
 
 TICK = timedelta(milliseconds=1)
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
-WAITS_S = (1.0, 0.2, 5.0, 12.0, 31.0, 65.0)
 JUMPS_S = (3.0, -3.0, 40.0, -40.0, 300.0, -300.0)
 LOST = {"call": "call-lost", "append": "append-lost", "read": "read-lost", "tell": "read-lost"}
-LATE = {"call": "call-late", "append": "append-late"}
 
 
 class World:
@@ -84,8 +83,8 @@ class World:
             (4, self._time_passes),
             (4, self._somebody_wakes),
             (4, self.moves.fault),
-            (4, self._somebody_asks),
-            (2, self._somebody_receives),
+            (3, self._somebody_asks),
+            (3, self._somebody_receives),
             (1, self._process_fault),
             (1, self.store.fault),
         )
@@ -139,12 +138,10 @@ class World:
             return
         flight.task = task
         task.flight = flight
-        late = LATE.get(flight.kind)
-        if late is not None and not self.calm and self.draws.chance(2 * self.swarm.levels[late]):
-            flight.held_until = self.steps + 30 + self.draws.below(120)
-            self.faults[late] += 1
         if isinstance(flight, CallFlight) and flight.request.writes:
             self.watch.sent(flight)
+        if is_late(self, flight):
+            hold_back(self, flight)
         if first:
             self.tasks.append(task)
 
@@ -243,8 +240,8 @@ class World:
         return self.now + self.host_skew
 
     def _time_passes(self) -> str:
-        seconds = WAITS_S[self.draws.below(len(WAITS_S))]
-        self.now += timedelta(seconds=seconds)
+        seconds = self.draws.pick(self.swarm.waits_s)
+        time_passes(self, timedelta(seconds=seconds))
         return f"{seconds:g} s pass"
 
     def _somebody_wakes(self) -> str:
