@@ -73,9 +73,27 @@ THEMES: dict[str, tuple[str, ...]] = {
     "lagging": ("read-stale", "append-late", "append-lost", "crash"),
     "cancel": ("cancel", "call-late", "reply-lost", "requeue"),
     "gone": ("hide", "purge", "row-lost", "hand-cancel", "lost-record", "cancel"),
+    "clean-up": ("cancel", "call-late"),
+    "in-place": ("requeue", "call-late"),
+    "slow": ("cancel", "slow-end"),
+    "ends": ("slow-end", "hand-requeue", "lose-node", "stragglers", "call-late"),
+    "nodes": ("lose-node", "stragglers", "cancel"),
+    "hands": ("hand-release", "hand-hold", "call-late"),
+    "strangers": ("foreign", "hand-release", "call-late"),
+    "held": ("hold", "call-late"),
+    "called-off": ("cancel", "call-late", "requeue"),
 }
 THEMED = (40, 160, 320)
-BEGINS = {"late": "", "starts": "", "lagging": "", "holds": "gated"}
+BEGINS = {
+    "late": "",
+    "starts": "",
+    "lagging": "",
+    "holds": "gated",
+    "clean-up": "gated",
+    "hands": "gated",
+    "strangers": "gated",
+    "held": "gated",
+}
 FAULTS = TRANSPORT + PEOPLE + SLURM + KUBEFLOW + CLUSTER + HISTORY
 
 

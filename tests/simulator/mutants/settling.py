@@ -34,12 +34,16 @@ SETTLING = (
             Edit(
                 f"{INTENTS}:after_find",
                 "    second = record.calls.get(cancel.second) if cancel.second is not None else None\n",
-                "    second = record.calls.get(cancel.first) if cancel.first is not None else None\n",
+                "    last = cancel.first if cancel.second is None else cancel.second\n"
+                "    second = record.calls.get(last) if last is not None else None\n",
             ),
             Edit(f"{INTENTS}:after_find", "second.done and calls_over and", "second.done and"),
             Edit("projections.sightings:_end_stands", "    return all(", "    return True or all("),
         ),
         laws=("L2",),
+        steps=600,
+        theme="called-off",
+        shapes=("slurm-plain",),
         marked=True,
     ),
     Mutant(
@@ -47,6 +51,7 @@ SETTLING = (
         rule="the clean-up is complete when a Find begun after the second stop shows every object ended",
         edits=(Edit(f"{INTENTS}:all_accounted", "    return all(", "    return True or all("),),
         laws=("L2", "L3", "liveness"),
+        theme="slow",
         marked=True,
     ),
     Mutant(
@@ -54,6 +59,8 @@ SETTLING = (
         rule="the clean-up waits for every Start",
         edits=(Edit(f"{INTENTS}:start_over", "    return attempt.object", "    return True or attempt.object"),),
         laws=("L2", "L3"),
+        steps=500,
+        theme="clean-up",
         marked=True,
     ),
     Mutant(
@@ -65,6 +72,8 @@ SETTLING = (
             *_clause("_cancel_complete(record)"),
         ),
         laws=("L3",),
+        steps=500,
+        theme="clean-up",
         marked=True,
     ),
     Mutant(
@@ -72,6 +81,8 @@ SETTLING = (
         rule="every call is over",
         edits=(*_clause("_calls_over(record, found)"), *_clause("_cancel_complete(record)")),
         laws=("L3",),
+        steps=500,
+        theme="clean-up",
     ),
     Mutant(
         name="settled-beside-a-foreign-object",
@@ -90,6 +101,7 @@ SETTLING = (
         rule="settlement waits for proof that the processes are gone",
         edits=(*_clause("_processes_gone(record)"),),
         laws=("L3",),
+        theme="nodes",
     ),
     Mutant(
         name="settled-by-recorded-ends",
@@ -105,6 +117,7 @@ SETTLING = (
         rule="every object ever recorded has ended",
         edits=(*_clause("_ended(record, shown, capabilities)"),),
         laws=("L3",),
+        theme="ends",
     ),
     Mutant(
         name="end-seen-before-a-requeue-was-over",
@@ -118,6 +131,8 @@ SETTLING = (
             ),
         ),
         laws=("L3", "L2", "L4", "L10", "L9"),
+        steps=600,
+        theme="in-place",
         shapes=("slurm-plain", "slurm"),
         marked=True,
     ),
@@ -170,6 +185,7 @@ SETTLING = (
             ),
         ),
         laws=("L10",),
+        theme="held",
         marked=True,
     ),
     Mutant(
