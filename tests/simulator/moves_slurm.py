@@ -40,6 +40,8 @@ class SlurmMoves(Moves[SlurmJob]):
     def go_on(self, job: SlurmJob) -> str:
         cluster = self.cluster
         if job.state is JobState.PENDING:
+            if not self.world.calm and self.draws.chance(3 * self.world.swarm.levels["slow-start"]):
+                return ""
             return f"{job.ref.id} begins run {job.run}" if cluster.begin(job) else ""
         if job.state is JobState.RUNNING:
             if not self.world.calm and self.draws.below(self.world.swarm.exits_in):

@@ -45,6 +45,7 @@ SLURM = (
     "own-requeue",
     "hand-requeue",
     "duplicate-start",
+    "slow-start",
 )
 KUBEFLOW = ("controllers-lag", "jobset-goes", "old-ready", "out-of-service")
 CLUSTER = (
@@ -81,7 +82,15 @@ THEMES: dict[str, tuple[str, ...]] = {
     "hands": ("hand-release", "hand-hold", "call-late"),
     "strangers": ("foreign", "hand-release", "call-late"),
     "held": ("hold", "call-late"),
+    "lagging-below": ("controllers-lag", "resubmit", "hand-hold"),
+    "replaced": ("resubmit", "call-late"),
+    "quota": ("preempt", "old-ready", "slow-end", "controllers-lag"),
     "called-off": ("cancel", "call-late", "requeue"),
+    "back": ("requeue", "lose-node", "stragglers"),
+    "reopened": ("requeue", "call-late", "hand-release"),
+    "flicker": ("hide", "read-stale", "hand-hold", "hand-release"),
+    "resubmitted": ("requeue", "resubmit", "call-late"),
+    "re-held": ("hold", "release", "call-late", "slow-start"),
 }
 THEMED = (40, 160, 320)
 BEGINS = {
@@ -93,6 +102,8 @@ BEGINS = {
     "hands": "gated",
     "strangers": "gated",
     "held": "gated",
+    "reopened": "gated",
+    "re-held": "gated",
 }
 FAULTS = TRANSPORT + PEOPLE + SLURM + KUBEFLOW + CLUSTER + HISTORY
 
@@ -124,8 +135,9 @@ class Swarm:
             self.levels[fault] = THEMED[number % 3] if themed else 8 * (number == 7)
         for fault in KUBEFLOW if self.is_slurm else SLURM:
             self.levels[fault] = 0
-        drawn = ("", "", "gated", "running")[draws.below(4)]
-        self.head_start = BEGINS.get(self.theme, "running") if self.theme and drawn else drawn
+        number = draws.below(4)
+        begins = BEGINS.get(self.theme, "running") if number else ""
+        self.head_start = begins if self.theme else ("", "", "gated", "running")[number]
         self.spec = self._spec(draws)
         self.plan = self._plan(draws)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from adapters.simulated.kubeflow import KubeflowCluster
-from streams.messages.calls import OpenCall
+from streams.messages.calls import OpenCall, RequeueCall
 from streams.messages.events import CallCommitted, Envelope, Event
 from streams.messages.values import Disposition, Phase, Verb
 from tests.simulator.flight import ARRIVED, CallFlight
@@ -44,6 +44,9 @@ class NeverTwoAtOnce(Law):
             ignored = self.watch.chronicle.disposed.get(seen.object) is Disposition.IGNORE
             if seen.object != event.object and seen.phase is not Phase.ENDED and not ignored:
                 self.broken(f"open #{event.call} although its own Find showed {seen.object.id} {seen.phase.value}")
+        known = {intent.nonce for intent in self.watch.chronicle.calls.values()}
         for late in self.world.calls_on_their_way():
-            if late.request.verb == "requeue" and late.stage == ARRIVED:
-                self.broken(f"open #{event.call} although requeue #{late.request.call.call} can still land")  # type: ignore[union-attr]
+            call = late.request.call
+            # One that a lost history authorized is known of once it has arrived (L14).
+            if isinstance(call, RequeueCall) and (late.stage == ARRIVED or call.pair.nonce in known):
+                self.broken(f"open #{event.call} although requeue #{call.call} can still land")
