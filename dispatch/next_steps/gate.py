@@ -95,7 +95,13 @@ def _duplicates_retired(situation: Situation, held: ObjectRecord) -> Condition:
 
 
 def _holds_released(situation: Situation, held: ObjectRecord) -> Condition:
-    """A lifted hold whose bit may still be on the object is released first."""
+    """A lifted hold whose bit may still be on the object is released first.
+
+    At its gate, where gate and hold are one bit, it is the Open that takes it off: once no hold is on its way.
+    """
+    one_bit = situation.capabilities.gate_is_hold and not situation.record.opened(held.ref)
+    if one_bit and calls.over(situation, held.ref, Verb.HOLD, Verb.RELEASE):
+        return _condition("lifted holds are released", [])
     waits = [
         f"hold {h.instance} is lifted and not yet released on {held.ref.id}"
         for h in situation.record.holds.values()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dispatch.supervisor import Result
+from projections.controls import Controls, fold_controls
 from projections.record import Record
 from projections.sightings import waiting_nodes
 from streams import codec, subjects
@@ -133,25 +134,33 @@ class Operators:
     def put_controls_right(self) -> None:
         """Retries on, observe off, no brake: for every cluster and for this one."""
         for cluster in (None, self.world.cluster.name):
-            self.publish(
-                commands.SetControls(
-                    **self._base(subjects.CONTROLS),
-                    cluster=cluster,
-                    retries=commands.Retries.ON,
-                    observe=False,
-                    brake=commands.BrakeOrder.CLEAR,
-                )
-            )
+            self.publish(self._right_controls(cluster))
+
+    def _right_controls(self, cluster: str | None) -> Command:
+        return commands.SetControls(
+            **self._base(subjects.CONTROLS),
+            cluster=cluster,
+            retries=commands.Retries.ON,
+            observe=False,
+            brake=commands.BrakeOrder.CLEAR,
+        )
+
+    def _controls_now(self) -> Controls:
+        return fold_controls(Controls(), self.world.ledger.controls)
 
     def diligent(self, record: Record) -> Command | None:
         """The one thing that a person who reads `dispatch why` would do next, or None."""
         base = self._base
-        lacked = self._lacked(record)
-        if lacked is not None:
-            return commands.Dispose(**base(), target=lacked, disposition=Disposition.IGNORE)
         if record.strange:
             ref = MessageRef(revision=record.strange[0].revision)
             return commands.Dispose(**base(), target=ref, disposition=Disposition.IGNORE)
+        lacked = self._lacked(record)
+        if lacked is not None:
+            return commands.Dispose(**base(), target=lacked, disposition=Disposition.IGNORE)
+        for cluster in (None, self.world.cluster.name):
+            # An order of before, late on the bus, may have undone what was put right.
+            if self._controls_now().standing(cluster).keeps(self.world.now):
+                return self._right_controls(cluster)
         if record.in_force and not record.over:
             return commands.ReleaseJob(**base(), instances=tuple(h.instance for h in record.in_force))
         canonical = record.canonical()
@@ -197,7 +206,9 @@ def _fits(verb: str, record: Record) -> bool:
     match verb:
         case "requeue":
             return held is not None and held.phase is Phase.RUNNING and not record.over
-        case "resubmit" | "hold":
+        case "resubmit":
+            return held is not None and not record.over and any(run.authorized for run in held.runs)
+        case "hold":
             return held is not None and not record.over
         case "release":
             return bool(record.in_force)

@@ -173,6 +173,18 @@ def test_at_its_gate_a_release_is_only_recorded_where_gate_and_hold_are_one_bit(
     assert len(calls(story, Verb.RELEASE, LOCAL)) == 1, "where the hold is beside the gate it has to go"
 
 
+def test_a_hold_on_an_object_back_at_its_gate_unopened_goes_with_its_open_where_both_are_one_bit() -> None:
+    """Its gate was lifted by hand, so a hold was sent; then it came back to its gate, under our hold."""
+    story, ref = launched()
+    story.later(5).seen((ref, Phase.QUEUED, 0)).hold_asked()
+    story.call(Verb.HOLD, ref, Reason.HOLD_IN_FORCE, instances=HOLD).later(1).hold_lifted()
+    story.seen(story.look(ref, Phase.GATED, 1, hold=HoldSeen.USER)).later(1)
+    assert opens(story) == []
+    story.replied().later(5).seen(story.look(ref, Phase.GATED, 1, hold=HoldSeen.USER)).later(5)
+    assert calls(story, Verb.RELEASE) == []
+    assert opens(story) == [(ref, 1)]
+
+
 def test_an_open_that_was_refused_leaves_the_object_at_its_gate() -> None:
     """A hold that comes and goes then sends nothing: its release would open the gate without the gate's conditions."""
     story, ref = launched()
