@@ -87,6 +87,7 @@ class Follower:
         self.shown = read.record.number if start is None else start - 1
         self._lost_at: float | None = None
         self._frame: Frame | None = None
+        self._framed: Read | None = None
 
     async def run(self) -> int:
         """Follow to the end; the exit code."""
@@ -109,12 +110,11 @@ class Follower:
     async def _look(self) -> Frame:
         """The job now, or as it was last seen while the bus is away."""
         try:
-            read = await self.session.refreshed(self.read)
-            changed = read is not self.read or self._frame is None
-            self.read = read
-            self._back()
-            if changed or self.goal.until == "action":
+            self.read = await self.session.refreshed(self.read)
+            if self._framed is not self.read or self.goal.until == "action":
                 self._frame = await frame_of(self.session, self.read)
+                self._framed = self.read
+            self._back()
         except BusUnreachableError:
             if self._lost_at is None:
                 self._lost_at = time.monotonic()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dispatch.cli.columns import flush, table
+from dispatch.cli.screen import WIDTH_MAX
 from dispatch.cli.times import exact_duration
 from streams.messages.calls import Capabilities
 from streams.messages.plan import PlanAction, PlanRule, RecoveryPlan, WhenSpent
@@ -20,7 +21,7 @@ def plan_lines(
         flush(f"plan: {name} on {spec.cluster}{kind}", "nothing was sent", width),
         f"  launch   {_size(spec)}, created gated, opened once it is the one object of its submission",
         f"  per run  {_bounds(spec)}      never two runs: {_proof(able)}",
-        *(f"  {line}" for line in table(_rules(plan), free=4, width=None if width is None else width - 2)),
+        *(f"  {line}" for line in table(_rules(plan, width), free=4, width=None if width is None else width - 2)),
     ]
 
 
@@ -50,18 +51,19 @@ def _proof(able: Capabilities | None) -> str:
     )
 
 
-def _rules(plan: RecoveryPlan) -> list[list[str]]:
+def _rules(plan: RecoveryPlan, width: int | None) -> list[list[str]]:
+    avoiding = ", avoid those nodes" if (width or WIDTH_MAX) >= WIDTH_MAX else ", avoiding"
     rows = [HEADER]
-    rows += [_row(rule) for rule in plan.rules]
+    rows += [_row(rule, avoiding) for rule in plan.rules]
     if not any(tuple(rule.on) == ("any",) and not rule.exit_codes for rule in plan.rules):
         rows.append(["all else", "give-up", "-", "-", "-"])
     return rows
 
 
-def _row(rule: PlanRule) -> list[str]:
+def _row(rule: PlanRule, avoiding: str) -> list[str]:
     then = {PlanAction.HOLD: "hold for a person"}.get(rule.do, rule.do.value)
     if rule.avoid_nodes:
-        then += ", avoid those nodes"
+        then += avoiding
     if rule.do not in {PlanAction.RESUBMIT, PlanAction.REQUEUE}:
         return [_causes(rule), then, "-", "-", "-"]
     spent = {WhenSpent.NEXT: "the next rule"}.get(rule.when_spent, rule.when_spent.value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 
 from dispatch.cli.columns import beside, cells, cut, flush, pad, table, wrap_items, wrapped
@@ -41,8 +42,12 @@ def headline(frame: Frame, told: Status) -> list[str]:
     name = told.state.value.upper()
     state = paint(name, *PAINT_OF_STATE.get(told.state.value, ("red",) if told.needs_person else ("yellow",)))
     parts = [told.job, state]
+    below: list[str] = []
     if told.state in SETTLED:
-        parts.append(_ran(frame, told))
+        facts = _ran(frame, told)
+        while len(facts) > 1 and cells(f"{told.job}  {name}  {' · '.join(facts)}") > (frame.width or 1000):
+            below.insert(0, facts.pop())
+        parts.append(" · ".join(facts))
     else:
         since = since_of(frame.record)
         verb = "waits " if told.state in WAITING_STATES else ""
@@ -56,10 +61,11 @@ def headline(frame: Frame, told: Status) -> list[str]:
     bare = re.sub(r"\x1b\[[0-9;]*m", "", line)
     fits = frame.width is None or cells(bare) + 2 + cells(frame.place()) <= frame.width
     first = line + flush(bare, frame.place(), frame.width)[len(bare) :] if fits else line
-    return [first, *wrap_items("", [*([] if fits else [frame.place()]), *frame.as_of()], frame.width)]
+    below += [] if fits else [frame.place()]
+    return [first, *wrap_items("", [*below, *frame.as_of()], frame.width)]
 
 
-def _ran(frame: Frame, told: Status) -> str:
+def _ran(frame: Frame, told: Status) -> list[str]:
     """`settled #58 · ran 19h42m in 3 executions · 1,260 GPU-hours`; the time of runs too short to be seen is not known."""
     seconds = sum(
         (run.ended_at - run.started_at).total_seconds() for run in told.executions if run.started_at and run.ended_at
@@ -67,11 +73,20 @@ def _ran(frame: Frame, told: Status) -> str:
     count = len(told.executions)
     parts = [f"settled #{frame.record.settled_number}"]
     if count:
-        parts.append(f"ran {elapsed(seconds)} in {count} execution{'s' if count > 1 else ''}")
+        parts.append(f"ran {elapsed(seconds)} in {count} execution{'s' if count > 1 else ''}{_ended_otherwise(frame)}")
     spec = frame.record.spec
     if spec is not None and spec.resources.gpus_per_node and count:
         parts.append(f"{seconds / 3600 * spec.nodes * spec.resources.gpus_per_node:,.0f} GPU-hours")
-    return " · ".join(parts)
+    return parts
+
+
+def _ended_otherwise(frame: Frame) -> str:
+    """` (2 preempted, 1 node-lost)`: how executions before the last one ended."""
+    runs = [run for held in frame.record.objects.values() for run in held.runs if run.started_at and run.ended]
+    runs.sort(key=lambda run: (run.started_at, run.run))
+    counts = Counter(run.cause.kind.value for run in runs[:-1] if run.cause is not None)
+    told = [f"{count} {kind}" for kind, count in counts.most_common()]
+    return f" ({', '.join(told)})" if told else ""
 
 
 def wait_lines(frame: Frame, wait: Wait) -> list[str]:
@@ -122,7 +137,9 @@ def _costs(frame: Frame, told: Status) -> Iterator[str]:
     gated = sum(each.state == "gated" for each in told.objects)
     objects = f"; {gated} gated object{'s' if gated != 1 else ''} in the queue" if gated else ""
     held = (
-        f"{gpus} GPU{'s' if gpus != 1 else ''} held" if spec and spec.resources.gpus_per_node else f"{len(on)} runs on"
+        f"{gpus} GPU{'s' if gpus != 1 else ''} held"
+        if spec and spec.resources.gpus_per_node
+        else f"{len(on)} object{'s run' if len(on) != 1 else ' runs'} on"
     )
     yield _labelled("costs", held + objects)
 

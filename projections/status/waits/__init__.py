@@ -8,6 +8,7 @@ from projections.status.picture import Picture, unauthorized
 from projections.status.state import running_run
 from projections.status.view import SETTLED, Nature
 from projections.status.waits.closing import closing
+from projections.status.waits.ending import ending
 from projections.status.waits.launch import launching
 from projections.status.waits.people import (
     absent,
@@ -40,8 +41,9 @@ def _waitings(picture: Picture) -> tuple[Waiting, ...]:
     first += [*_outside(picture), *foreigners(picture), *lost, *absent(picture)]
     if picture.record.over:
         return _with(first, [*proofs(picture), *unmatched(picture), *closing(picture)])
-    if running_run(picture.record) is not None:
-        return tuple(first)
+    run = running_run(picture.record)
+    if run is not None:
+        return (*first, *ending(picture, run))
     first += left_alone(picture)
     next_run = [] if lost else [*recovering(picture), *launching(picture)]
     return _with(first, [*holds(picture), *proofs(picture), *next_run])

@@ -6,13 +6,11 @@ The same text on a terminal and in a pipe, but for colour and cuts.
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from adapters.simulated.slurm_mishaps import SlurmMishaps
 from dispatch.cli.columns import cells
 from dispatch.cli.views.frame import short_id
 from dispatch.cli.views.status import status_lines
@@ -20,102 +18,19 @@ from dispatch.cli.views.why import answer, why_lines
 from projections.status import Around
 from streams.messages.calls import Inspection
 from streams.messages.commands import HoldJob
-from streams.messages.plan import Backoff, PlanAction, PlanRule, RecoveryPlan
-from streams.messages.spec import Resources, Unmatched
-from streams.messages.values import Phase
 from tests.driver import Driver
-from tests.unit.dispatch.cli.stage import frame
-
-PLAN = RecoveryPlan(
-    rules=(
-        PlanRule(name="preempted", on=("preempted",), do=PlanAction.RESUBMIT, budget=50),
-        PlanRule(
-            name="bad-node",
-            on=("node-lost", "unknown"),
-            do=PlanAction.RESUBMIT,
-            budget=5,
-            backoff=Backoff(first=0),
-            avoid_nodes=True,
-        ),
-    )
+from tests.unit.dispatch.cli.scenes import (
+    SCENES,
+    cancelled,
+    cancelling,
+    held,
+    node_lost,
+    queued,
+    running,
+    stuck,
+    succeeded,
 )
-
-
-async def running() -> Driver:
-    driver = Driver()
-    await driver.submit("sleep 100000", nodes=2, resources=Resources(gpus_per_node=8), plan=PLAN)
-    await driver.until(lambda d: d.phase is Phase.RUNNING)
-    await driver.pass_time(3600)
-    return driver
-
-
-async def node_lost() -> Driver:
-    driver = await running()
-    SlurmMishaps(driver.slurm).lose_node("n1")
-    await driver.until(lambda d: len(d.record.submissions) == 2 and d.phase is Phase.GATED)
-    await driver.quiet()
-    await driver.pass_time(20 * 60)
-    return driver
-
-
-async def held() -> Driver:
-    driver = Driver()
-    await driver.submit(hold="debugging")
-    await driver.until(lambda d: d.phase is Phase.GATED)
-    await driver.quiet()
-    return driver
-
-
-async def cancelling() -> Driver:
-    driver = await running()
-    await driver.cancel()
-    await driver.look()
-    return driver
-
-
-async def cancelled() -> Driver:
-    driver = await running()
-    await driver.cancel()
-    await driver.settle()
-    return driver
-
-
-async def succeeded() -> Driver:
-    driver = Driver()
-    await driver.submit("sleep 60", nodes=2, resources=Resources(gpus_per_node=8))
-    await driver.settle()
-    return driver
-
-
-async def stuck() -> Driver:
-    driver = Driver()
-    driver.way.lost = {"start"}
-    await driver.submit(unmatched=Unmatched.MANUAL)
-    await driver.until(lambda d: len(d.record.attempts) == 3)
-    await driver.pass_time(1200)
-    await driver.quiet()
-    return driver
-
-
-async def queued() -> Driver:
-    driver = Driver()
-    driver.fill()
-    await driver.submit()
-    await driver.until(lambda d: d.phase is Phase.QUEUED)
-    await driver.pass_time(4 * 3600 + 600)
-    return driver
-
-
-SCENES: dict[str, Callable[[], Awaitable[Driver]]] = {
-    "running": running,
-    "node-lost": node_lost,
-    "held": held,
-    "cancelling": cancelling,
-    "cancelled": cancelled,
-    "succeeded": succeeded,
-    "stuck": stuck,
-    "queued": queued,
-}
+from tests.unit.dispatch.cli.stage import frame
 
 
 def shown(driver: Driver, width: int | None = None) -> list[str]:
