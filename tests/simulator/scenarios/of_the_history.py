@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from streams.messages import commands
 from tests.simulator.script import Script, appends
 
 
@@ -68,4 +69,43 @@ def a_find_made_before_the_record_is_read() -> Script:
     assert open_intent is not None
     s.ends(first)
     s.rest()
+    return s
+
+
+def an_intent_that_nobody_confirmed() -> Script:
+    """Whether the intent to open was stored is not known: nothing is sent on its strength."""
+    s = Script("slurm")
+    s.settles(s.one)
+    first = s.wakes(s.one)
+    s.loses(s.until(first, appends("CallCommitted", "open")))
+    s.rest()
+    return s
+
+
+def an_open_without_an_answer() -> Script:
+    """One intent, one send; an Open whose answer was lost is followed by a new one, once it is over."""
+    s = Script("slurm")
+    s.settles(s.one)
+    s.passes(s.one)
+    late = s.sent("open")
+    s.loses(late)
+    s.rest()
+    s.settles(s.two, 2)
+    s.waits(120)
+    s.settles(s.two, 2)
+    return s
+
+
+def a_cancel_between_the_look_and_the_open() -> Script:
+    """The pass has seen all that the gate needs; a person cancels before its intent is stored."""
+    s = Script("slurm")
+    s.settles(s.one)
+    first = s.wakes(s.one)
+    intent = s.until(first, appends("CallCommitted", "open"))
+    s.world.operators.publish(commands.CancelJob(**s.base()))
+    s.two.receive(s.world.operators.waiting()[0])
+    s.ends(next(task for task in s.world.tasks if task.what == "command"))
+    s.lands(intent)
+    s.ends(first)
+    s.settles(s.two, 3)
     return s

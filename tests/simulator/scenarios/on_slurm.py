@@ -2,8 +2,19 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
+from tests.simulator.flight import Flight
 from tests.simulator.scenarios.steps import ended, next_gated, running
 from tests.simulator.script import IN_PLACE, Script
+
+
+def _start_on_its_way(s: Script) -> Flight:
+    """The first Start has arrived at the scheduler's host."""
+    s.passes(s.one)
+    late = s.sent("start")
+    s.arrives(late)
+    return late
 
 
 def an_open_that_is_late_meets_a_requeue() -> Script:
@@ -167,4 +178,40 @@ def a_release_at_the_gate() -> Script:
         s.ends(task)
     s.moves_on(s.first)
     s.looks()
+    return s
+
+
+def a_hold_asked_anew_before_the_last_was_released() -> Script:
+    """Held while it waits in the queue, released, held again before any call: the bit must stay on."""
+    s = Script("slurm")
+    s.settles(s.one, 2)
+    s.holds()
+    s.settles(s.one, 2)
+    s.releases()
+    s.holds()
+    s.settles(s.one)
+    s.moves_on(s.first)
+    s.looks()
+    return s
+
+
+def a_start_without_an_answer_beside_a_clock_that_is_ahead() -> Script:
+    """A supervisor ten minutes ahead must not give up a Start that can still land."""
+    s = Script("slurm", attempts_max=1)
+    s.two.skew = timedelta(minutes=10)
+    late = s.loses(_start_on_its_way(s))
+    s.rest()
+    s.settles(s.two, 2)
+    s.lands(late)
+    s.settles(s.two, 2)
+    return s
+
+
+def a_start_that_never_lands() -> Script:
+    """Its attempt is given up once it is over; the submission is closed, and the next one takes its place."""
+    s = Script("slurm", attempts_max=1)
+    s.loses(_start_on_its_way(s))
+    s.rest()
+    s.waits(300)
+    s.comes_to_rest()
     return s
