@@ -146,7 +146,7 @@ class KubeflowCluster:
     def create_pods(self, job: TrainJob) -> bool:
         """Pods for every rank that has none and has not finished, by what was observed last."""
         admission = job.seen_admission
-        if job.seen_suspend or job.ended is not None or admission is None or job.gone:
+        if job.seen_suspend or job.ended is not None or admission is None or job.gone or job.deleting:
             return False
         active = (PodState.FENCED, PodState.PENDING, PodState.RUNNING)
         blocking = (*active, PodState.TERMINATING) if self.settings.replace_when_failed else active
@@ -161,6 +161,7 @@ class KubeflowCluster:
     def lift_fence(self, pod: Pod) -> bool:
         """The agent lifts a pod's scheduling gate: only of the newest A it was called with, and beside no other.
 
+        Nor beside one that was told to stop: an A that Kueue admits again waits until its own last run has gone.
         A pod bears a number, and runs on the word that let this number run last.
         """
         job = pod.job
@@ -169,8 +170,9 @@ class KubeflowCluster:
             return False
         if pod.admission.a != job.a:
             return False
-        if any(other.admission.a != job.a or other.job is not job for other in self.pods(job.name)):
-            return False
+        for other in self.pods(job.name):
+            if other.admission.a != job.a or other.job is not job or other.state is PodState.TERMINATING:
+                return False
         pod.state = PodState.PENDING
         pod.admission = job.admission
         self.touch(job)
@@ -252,6 +254,8 @@ class KubeflowCluster:
         """Kueue sees Ready with quota reserved and unsuspends, with the A our check brought."""
         workload = job.workload
         if workload is None or not (workload.ready and workload.quota and job.suspend) or job.ended is not None:
+            return False
+        if job.deleting or not workload.active:
             return False
         self.admit(job, Admission(workload.check_a, workload.check_lift or Lift(BegunBy.SCHEDULER)))
         return True

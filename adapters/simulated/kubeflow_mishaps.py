@@ -130,9 +130,14 @@ class KubeflowMishaps:
         return True
 
     def old_ready_returns(self, job: TrainJob) -> bool:
-        """A status write from a stale copy: an earlier Ready stands again, with the A it had."""
+        """A status write from a stale copy: an earlier Ready stands again, with the A it had.
+
+        Not where Kueue holds no quota for it whatever the checks say: deactivated, or being deleted.
+        """
         workload = job.workload
         if workload is None or workload.ready or not workload.check_a or job.ended is not None or job.stopped:
+            return False
+        if job.deleting or not workload.active:
             return False
         workload.ready = workload.quota = True
         workload.evicted = False
