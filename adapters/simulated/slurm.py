@@ -1,5 +1,8 @@
 """A cluster in the shape of Slurm: one bit is gate and hold, runs are restart counts, records are purged.
 
+With `hold_beside_gate` there are two bits, as on one machine's slots: a hold keeps the next run from beginning, opened
+or not, and leaves the present one and the gate alone.
+
 Facts are from Slurm 26.05: a requeue raises the restart count, an ended record can be requeued until it is purged,
 a lost node ends a run at once while its processes may live, and leaving `completing` proves nothing.
 This module holds the records and what the controller does by itself; calls are in `slurm_calls`.
@@ -20,12 +23,16 @@ from streams.messages.values import Cause, CauseKind, Floor, HoldSeen, Sighting
 
 
 class SlurmSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """What this cluster is like. `incomplete`: a requeue touches only a job that runs (`requeue Incomplete`)."""
+    """What this cluster is like. `incomplete`: a requeue touches only a job that runs (`requeue Incomplete`).
+
+    `hold_beside_gate`: a hold is a bit of its own.
+    """
 
     nodes: tuple[str, ...] = ("n1", "n2", "n3", "n4")
     call_bound_s: float = 30.0
     fenced_calls: bool = False
     incomplete: bool = True
+    hold_beside_gate: bool = False
     keeps_floor: bool = True
     presume_after_s: float | None = None
 
@@ -119,7 +126,7 @@ class SlurmCluster:
         """Start a job that is pending and not held, if nodes are free."""
         wanted = job.spec.nodes if job.spec else 1
         free = self.truth.free(job.avoid)[:wanted]
-        if job.state is not JobState.PENDING or job.held or len(free) < wanted:
+        if job.state is not JobState.PENDING or job.held or job.set_aside or len(free) < wanted:
             return False
         lift = job.lift or Lift(BegunBy.SCHEDULER)
         if job.revived is not None and (lift.call is None or lift.call.run != job.run):
@@ -194,6 +201,11 @@ class SlurmCluster:
         job.lift = lift
         self.touch(job)
 
+    def set_aside(self, job: SlurmJob, *, aside: bool) -> None:
+        """The hold that is no gate: no run begins while it is on, and it opens nothing when it goes."""
+        job.set_aside = aside
+        self.touch(job)
+
     # a cluster that moves by itself
 
     def advance(self) -> datetime:
@@ -218,7 +230,7 @@ class SlurmCluster:
         if pace is None or (job.purged and job.row is not Row.LATE):
             return None
         if job.state is JobState.PENDING:
-            return None if job.held else job.since + timedelta(seconds=pace.queue_s)
+            return None if job.held or job.set_aside else job.since + timedelta(seconds=pace.queue_s)
         if job.state is JobState.RUNNING:
             return job.since + timedelta(seconds=self._runs_s(job))
         if job.state is JobState.COMPLETING:

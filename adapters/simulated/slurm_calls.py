@@ -51,7 +51,7 @@ class SlurmCalls:
         return Capabilities(
             kind="simulated-slurm",
             call_bound_s=settings.call_bound_s,
-            gate_is_hold=True,
+            gate_is_hold=not settings.hold_beside_gate,
             requeue_of=(Phase.RUNNING,) if settings.incomplete else (Phase.RUNNING, Phase.ENDED),
             fenced_calls=settings.fenced_calls,
             presume_after_s=settings.presume_after_s,
@@ -137,7 +137,11 @@ class SlurmCalls:
 
     def release(self, call: ReleaseCall) -> None:
         job = self._meant(call.name, call.object, call.run)
-        self._release(job, Lift(BegunBy.CALL, call))
+        if self.cluster.settings.hold_beside_gate:
+            self.cluster.set_aside(job, aside=False)
+            self.cluster.advance()
+        else:
+            self._release(job, Lift(BegunBy.CALL, call))
 
     def _release(self, job: SlurmJob, lift: Lift) -> None:
         if not job.alive:
@@ -151,7 +155,9 @@ class SlurmCalls:
         job = self._meant(call.name, call.object, None)
         if not job.alive:
             raise RefusedError(f"Job has already finished for job {job.ref.id}")
-        if not job.held:
+        if self.cluster.settings.hold_beside_gate:
+            self.cluster.set_aside(job, aside=True)
+        elif not job.held:
             self.cluster.hold(job, HoldSeen.USER if job.run else HoldSeen.NONE)
 
     def requeue(self, call: RequeueCall) -> None:

@@ -35,7 +35,8 @@ class SlurmJob:
     """`held` is priority 0, the one bit that is gate and hold; `label` says whose hold it looks like.
 
     `lift` says who took the bit off last; `revived` who requeued it, if that was not a call of ours: then whatever
-    begins next is theirs, unless it was opened for that very run.
+    begins next is theirs, unless it was opened for that very run. `set_aside` is the second bit, on a cluster that
+    keeps a hold beside its gate: it stays through a requeue.
     """
 
     __slots__ = (
@@ -53,6 +54,7 @@ class SlurmJob:
         "revived",
         "row",
         "run",
+        "set_aside",
         "shown",
         "since",
         "spec",
@@ -72,6 +74,7 @@ class SlurmJob:
         self.label = HoldSeen.NONE
         self.lift: Lift | None = None
         self.run = 0
+        self.set_aside = False
         self.requeueing = False
         self.revived: Lift | None = None
         self.cause: Cause | None = None
@@ -113,11 +116,16 @@ class SlurmJob:
             tag=self.tag,
             run=self.run,
             phase=self.phase,
-            hold=self.label if self.held and self.state is JobState.PENDING else HoldSeen.NONE,
+            hold=self._hold(),
             cause=self._cause() if ended else None,
             end_final=ended and self.purged,
             nodes=execution.nodes if execution else (),
         )
+
+    def _hold(self) -> HoldSeen:
+        if self.held and self.state is JobState.PENDING and self.label is not HoldSeen.NONE:
+            return self.label
+        return HoldSeen.USER if self.set_aside else HoldSeen.NONE
 
     def _cause(self) -> Cause | None:
         if self.cause is None or self.row is not Row.LATE:

@@ -22,7 +22,10 @@ class SlurmPeople:
         self._foreign = 0
 
     def release(self, job: SlurmJob) -> bool:
-        """`scontrol release`: opens the gate as well, since both are one bit."""
+        """`scontrol release`: opens the gate as well, since both are one bit; where they are two, the hold first."""
+        if job.set_aside and job.alive:
+            self.cluster.set_aside(job, aside=False)
+            return True
         if not job.held or not job.alive:
             return False
         self.cluster.unhold(job, Lift(BegunBy.PERSON))
@@ -30,6 +33,9 @@ class SlurmPeople:
 
     def hold(self, job: SlurmJob, *, admin: bool = False) -> bool:
         """`scontrol hold`. A user's hold of a held job leaves no trace; an administrator's changes the label."""
+        if self.cluster.settings.hold_beside_gate and job.alive and not admin:
+            self.cluster.set_aside(job, aside=True)
+            return True
         if not job.alive or (job.held and not admin):
             return False
         label = HoldSeen.ADMIN if admin else HoldSeen.USER if job.run else HoldSeen.NONE

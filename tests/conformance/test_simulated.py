@@ -118,6 +118,12 @@ class TestSlurmShapeWithFencedCallsAndPlainRequeue(AllSuites):
         return SimulatedWorld(SlurmSettings(call_bound_s=5, fenced_calls=True, incomplete=False))
 
 
+class TestSlurmShapeWithTheHoldBesideTheGate(AllSuites):
+    @pytest.fixture
+    def world(self) -> World:
+        return SimulatedWorld(SlurmSettings(call_bound_s=5, fenced_calls=True, incomplete=False, hold_beside_gate=True))
+
+
 class TestKubeflowShape(AllSuites):
     @pytest.fixture
     def world(self) -> World:
