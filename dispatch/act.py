@@ -33,7 +33,8 @@ from streams.messages.reasons import Reason
 from streams.messages.values import Floor, ObjectRef, ReplyOutcome, Tag, Verb
 from streams.ports import History
 
-EVIDENCE_TRIES_MAX = 8
+# Tries may be spent on a server whose reads lag; what then stays unsaid is unknown, never wrong.
+EVIDENCE_TRIES_MAX = 32
 DETAIL_MAX = 500
 
 

@@ -61,8 +61,10 @@ class AbsenceIsNoEnd(Law):
         chronicle = self.watch.chronicle
         ref = chronicle.canonical.get(submission)
         if ref is None:
-            for (number, _), intent in chronicle.attempts.items():
-                if number == submission and self.world.may_land(intent.event.call):
+            for (number, attempt), intent in chronicle.attempts.items():
+                # By a person at any time, by a rule only once it cannot land: that is judged when it is given up.
+                given_up = AttemptRef(submission=number, attempt=attempt) in chronicle.given_up
+                if number == submission and self.world.may_land(intent.event.call) and not given_up:
                     self.broken(f"{what} although Start #{intent.event.call} of submission {number} can still land")
             return
         if chronicle.disposed.get(ref) in (Disposition.GONE, Disposition.STOP) or ref in self.watch.ended_once:

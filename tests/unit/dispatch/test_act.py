@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Coroutine
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -24,7 +25,14 @@ from streams.errors import ConflictError, UndecidedError
 from streams.messages import calls, events
 from streams.messages.calls import JobName
 from streams.messages.commands import CancelJob, SubmitJob
-from streams.messages.events import AttemptCommitted, CallCommitted, CallReplied, SubmissionAuthorized
+from streams.messages.events import (
+    AttemptCommitted,
+    CallCommitted,
+    CallReplied,
+    Entry,
+    Envelope,
+    SubmissionAuthorized,
+)
 from streams.messages.reasons import Reason
 from streams.messages.spec import JobSpec, Run
 from streams.messages.values import Disposition, Floor, HoldKind, ObjectRef, Phase, ReplyOutcome, Verb
@@ -157,6 +165,33 @@ def test_evidence_that_meets_a_conflict_is_appended_at_the_revision_that_is_now(
     assert kinds(stage)[-2:] == ["JobCancelled", "CallReplied"]
     assert record == recorded(stage)
     assert stage.envelopes()[-1].expected == stage.entries()[-2].revision
+
+
+class LaggingHistory:
+    """A history whose reads lack the newest event, so many times."""
+
+    def __init__(self, stage: Stage, times: int) -> None:
+        self._history = stage.hands.history
+        self.left = times
+
+    async def read(self, tenant: str, job: str, *, after: int = 0) -> tuple[Entry, ...]:
+        entries = await self._history.read(tenant, job, after=after)
+        self.left -= 1
+        return entries[:-1] if self.left >= 0 else entries
+
+    async def append(self, stored: Envelope) -> int:
+        return await self._history.append(stored)
+
+
+def test_evidence_outlasts_a_server_whose_reads_lag() -> None:
+    """L6: a reply that meets the same conflict a dozen times is stored all the same."""
+    stage, record = submitted()
+    cancel(stage)
+    history = LaggingHistory(stage, times=12)
+    hands = replace(stage.hands, history=history)  # type: ignore[arg-type]  # what evidence needs of a history
+    stage.drive(act.witness(hands, record, lambda _: reply()))
+    assert history.left < 0
+    assert kinds(stage)[-2:] == ["JobCancelled", "CallReplied"]
 
 
 def test_evidence_that_is_news_no_more_is_dropped() -> None:
