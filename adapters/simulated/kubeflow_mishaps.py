@@ -37,6 +37,15 @@ class KubeflowPeople:
         self.cluster.suspend(job, OUTSIDE)
         return True
 
+    def reactivate(self, job: TrainJob) -> bool:
+        """A deactivated workload is made active again: it may be given quota, and asks at our check."""
+        workload = job.workload
+        if workload is None or workload.active or job.stopped or job.gone or job.deleting:
+            return False
+        workload.active = True
+        self.cluster.write(job)
+        return True
+
     def cancel(self, job: TrainJob) -> bool:
         """Foreground deletion: the object stays, being deleted, while a pod of it is left."""
         if job.deleting or job.gone:

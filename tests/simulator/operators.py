@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from adapters.simulated.trainjob import TrainJob
 from dispatch.supervisor import Result
 from projections.controls import Controls, fold_controls
+from projections.intents import may_carry_our_hold
 from projections.record import Record
 from projections.sightings import waiting_nodes
 from streams import codec, subjects
@@ -13,6 +15,7 @@ from streams.messages import commands
 from streams.messages.commands import Command
 from streams.messages.values import AttemptRef, Disposition, HoldSeen, MessageRef, NodeAttested, ObjectRef, Phase
 from tests.simulator.ledger import JOB, TENANT
+from tests.simulator.moves_kubeflow import KubeflowMoves
 
 if TYPE_CHECKING:
     from tests.simulator.world import World
@@ -167,7 +170,17 @@ class Operators:
         if canonical is not None and not record.over:
             if canonical.ignored or canonical.hold is HoldSeen.LAUNCH_FAILED:
                 return commands.RequeueJob(**base(), run=canonical.run, resubmit=True)
+        self._release_at_the_scheduler(record)
         return self._disposal(record) or self._attest(record)
+
+    def _release_at_the_scheduler(self, record: Record) -> None:
+        """A hold that no call of this history placed is released where it was placed, by hand (R20)."""
+        held, moves = record.canonical(), self.world.moves
+        if held is None or held.hold is not HoldSeen.USER or may_carry_our_hold(record, held.ref):
+            return
+        for job in moves.jobs:
+            if isinstance(job, TrainJob) and isinstance(moves, KubeflowMoves) and job.ref == held.ref:
+                moves.people.reactivate(job)
 
     def _disposal(self, record: Record) -> Command | None:
         base = self._base
