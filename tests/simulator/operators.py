@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from adapters.simulated.slurm_job import SlurmJob
 from adapters.simulated.trainjob import TrainJob
 from dispatch.supervisor import Result
 from projections.controls import Controls, fold_controls
@@ -16,6 +17,7 @@ from streams.messages.commands import Command
 from streams.messages.values import AttemptRef, Disposition, HoldSeen, MessageRef, NodeAttested, ObjectRef, Phase
 from tests.simulator.ledger import JOB, TENANT
 from tests.simulator.moves_kubeflow import KubeflowMoves
+from tests.simulator.moves_slurm import SlurmMoves
 
 if TYPE_CHECKING:
     from tests.simulator.world import World
@@ -181,6 +183,8 @@ class Operators:
         for job in moves.jobs:
             if isinstance(job, TrainJob) and isinstance(moves, KubeflowMoves) and job.ref == held.ref:
                 moves.people.reactivate(job)
+            if isinstance(job, SlurmJob) and isinstance(moves, SlurmMoves) and job.ref == held.ref and job.set_aside:
+                moves.people.release(job)
 
     def _disposal(self, record: Record) -> Command | None:
         base = self._base
@@ -224,6 +228,7 @@ def _fits(verb: str, record: Record) -> bool:
         case "hold":
             return held is not None and not record.over
         case "release":
-            return bool(record.in_force)
+            placed = any(hold.placed for hold in record.in_force)
+            return bool(record.in_force) and (placed or held is None or not record.opened(held.ref))
         case _:
             return True

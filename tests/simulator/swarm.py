@@ -11,7 +11,7 @@ from streams.messages.spec import JobSpec, Run, Unmatched
 from streams.messages.values import CauseKind
 from tests.simulator.draws import Draws
 
-SHAPES = ("slurm", "slurm-fenced", "slurm-plain", "kubeflow", "kubeflow-unfenced", "kueue")
+SHAPES = ("slurm", "slurm-fenced", "slurm-plain", "kubeflow", "kubeflow-unfenced", "kueue", "slurm-beside")
 
 # How likely each fault is, in 1024, at each of its chances, when a run has it: the calmest first.
 LEVELS = (0, 0, 8, 40, 160)
@@ -166,8 +166,9 @@ class Swarm:
     def slurm(self) -> SlurmSettings:
         return SlurmSettings(
             call_bound_s=self.call_bound_s,
-            fenced_calls=self.shape == "slurm-fenced",
-            incomplete=self.shape != "slurm-plain",
+            fenced_calls=self.shape in ("slurm-fenced", "slurm-beside"),
+            incomplete=self.shape not in ("slurm-plain", "slurm-beside"),
+            hold_beside_gate=self.shape == "slurm-beside",
             nodes=("n1", "n2", "n3"),
         )
 
@@ -192,7 +193,7 @@ class Swarm:
         )
 
     def _plan(self, draws: Draws) -> RecoveryPlan:
-        in_place = self.shape == "slurm-plain" and draws.below(2) == 0
+        in_place = self.shape in ("slurm-plain", "slurm-beside") and draws.below(2) == 0
         backoff = Backoff(first=(0.0, 5.0, 60.0)[draws.below(3)], factor=2.0, max=120.0)
         retry = PlanRule(
             name="retry",
