@@ -46,6 +46,12 @@ class FleetRead:
         """The jobs that need a person now."""
         return [entry for entry in self.entries if entry.needs_person_at(self.at)]
 
+    @property
+    def unattended(self) -> int:
+        """How many open jobs no live replica decides about; one that only observes is none."""
+        deciding = any(not beat.observing for beat in self.replicas or ())
+        return 0 if deciding else len(self.open)
+
     def clusters(self) -> list[ClusterSeen]:
         """Every cluster that a job or a replica names."""
         times: dict[str, datetime | None] = {}

@@ -60,6 +60,7 @@ async def _everything(tool: Tool) -> Exit:
         "clusters": fleet.clusters(),
         "replicas": fleet.replicas,
         "waiting": fleet.waiting,
+        "unattended": fleet.unattended,
         "complete_to": fleet.checkpoint.complete_to if fleet.checkpoint else None,
     }
     where = tool.settings.where().split(" @ ", maxsplit=1)[0]

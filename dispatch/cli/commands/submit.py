@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -135,12 +135,21 @@ async def _give(session: Session, options: SubmitOptions, job: JobFile, name: st
     told = await change.send(
         session,
         order,
-        lambda accepted: (
-            f"{name}  accepted #{accepted.receipt.number}"
-            f"{' (already; same spec)' if accepted.already else ''}          next: dispatch watch {name}"
-        ),
+        lambda accepted: f"{name}  accepted #{accepted.receipt.number}          next: dispatch watch {name}",
     )
+    told = await _already(session, told, name)
     return await _ended(session, options, order, told)
+
+
+async def _already(session: Session, told: Told, name: str) -> Told:
+    """Of a job that was there already: since when."""
+    from dispatch.client import Accepted
+
+    if not isinstance(told.outcome, Accepted) or not told.outcome.already:
+        return told
+    number, at = told.outcome.receipt.number, (await session.read(name)).record.submitted_at
+    line = f"{name}  accepted #{number} at {session.tool.times().at(at)} (already; same spec)"
+    return replace(told, line=f"{line}          next: dispatch watch {name}")
 
 
 async def _check_cluster(session: Session, job: JobFile, source: str) -> None:

@@ -74,6 +74,7 @@ def replica_lines(fleet: FleetRead, times: Times, width: int | None) -> list[str
         flags = [word for word, on in (("draining", beat.draining), ("observing", beat.observing)) if on]
         aside = f" ({', '.join(flags)})" if flags else ""
         told.append(f"{beat.name} live{aside}, {times.since(beat.at)} ago")
+    told.append(f"{fleet.unattended} job{'' if fleet.unattended == 1 else 's'} unattended")
     return wrap_items("REPLICAS  ", told, width)
 
 

@@ -1,6 +1,6 @@
 """What a scheduler's own reason for not starting something means: which of the four natures (CLI 1.2).
 
-Slurm's reasons are words without blanks, Kueue's are sentences. A word that is not known counts as a wait that
+Slurm's reasons are words without blanks, Kueue's and local's are sentences. A word that is not known counts as a wait that
 ends by itself: the scheduler goes on looking.
 """
 
@@ -14,10 +14,11 @@ NEVER = re.compile(
     r"PartitionNodeLimit|PartitionTimeLimit|PerJob|QOSMin|BadConstraints|DependencyNeverSatisfied|InvalidAccount"
     r"|InvalidQOS|AccountNotAllowed|QOSNotAllowed|QOSTimeLimit|ReservationDeleted|ReservationInvalid|InvalidReservation"
     r"|MaxMemPerLimit|GroupNotAllowed|AssocGrpCPUMinutesLimit"
+    r"|needs \d+ slots, this host has"
     r"|> maximum capacity|exceeds? .*(quota|capacity)"
     r"|LocalQueue .*(doesn't exist|does not exist|not found)|flavor .*not found",
 )
-OTHERS = re.compile(r"Assoc(Grp|Max)|QOS(Grp|Max)|Max[A-Za-z]*Per(User|Account)|RunMins|[Qq]uota")
+OTHERS = re.compile(r"Assoc(Grp|Max)|QOS(Grp|Max)|Max[A-Za-z]*Per(User|Account)|RunMins|[Qq]uota|waits for slots: ")
 PERSON = re.compile(
     r"JobHeld(User|Admin)|JobHoldMaxRequeue|PartitionDown|PartitionInactive|OnHold|is inactive|StopPolicy"
 )
@@ -30,7 +31,7 @@ _MEANS = {
 _ENDS = {
     Nature.WILL_NOT_END: "nothing, as it is: cancel, then submit with what the cluster allows",
     Nature.NEEDS_A_PERSON: "a person at the cluster lets it go",
-    Nature.WHEN_OTHERS_END: "others of the same quota end",
+    Nature.WHEN_OTHERS_END: "others that take up the same room end",
     Nature.BY_ITSELF: "the scheduler starts it",
 }
 

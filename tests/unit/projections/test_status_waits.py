@@ -59,7 +59,7 @@ async def test_a_queue_ends_by_itself_and_tells_place_and_guess_where_the_schedu
 async def test_a_quota_ends_when_others_end() -> None:
     wait = await queued("AssocGrpGRES")
     assert wait.nature is Nature.WHEN_OTHERS_END
-    assert wait.ends == ("others of the same quota end",)
+    assert wait.ends == ("others that take up the same room end",)
 
 
 async def test_a_time_limit_that_the_partition_does_not_allow_will_not_end_as_it_is() -> None:
@@ -78,11 +78,13 @@ async def test_a_time_limit_that_the_partition_does_not_allow_will_not_end_as_it
         ("QOSMaxJobsPerUserLimit", Nature.WHEN_OTHERS_END),
         ("QOSMaxGRESPerUser", Nature.WHEN_OTHERS_END),
         ("AssocMaxJobsLimit", Nature.WHEN_OTHERS_END),
+        ("waits for slots: needs 2, 0 of 2 free", Nature.WHEN_OTHERS_END),
         (
             "couldn't assign flavors to pod set node: insufficient unused quota for nvidia.com/gpu",
             Nature.WHEN_OTHERS_END,
         ),
         ("BadConstraints", Nature.WILL_NOT_END),
+        ("needs 9 slots, this host has 8", Nature.WILL_NOT_END),
         ("QOSMaxCpuPerJobLimit", Nature.WILL_NOT_END),
         ("MaxMemPerLimit", Nature.WILL_NOT_END),
         ("insufficient quota for cpu in flavor default, request > maximum capacity (40 > 20)", Nature.WILL_NOT_END),

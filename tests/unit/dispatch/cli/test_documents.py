@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from dispatch.cli.commands import history, listing, retries, status, submit, verify, why
+from dispatch.cli.cancelled import await_stage
+from dispatch.cli.commands import cancel, history, listing, retries, status, submit, verify, why
 from dispatch.cli.documents import plain
 from dispatch.cli.orders import Order, carry_out, chosen
 from dispatch.cli.params import ChangeFlags, GlobalFlags
@@ -31,6 +32,7 @@ REASON = ChangeFlags(reason="x", yes=True)
 LOCAL = submit.SubmitOptions(
     file=str(EXAMPLES / "local.yaml"), name="llama", settings=("cluster=sim", "recovery.crash.do=resubmit")
 )
+LOCAL_NEW = submit.SubmitOptions(file=LOCAL.file, name="llama-2", settings=LOCAL.settings)
 
 
 async def driven() -> Driver:
@@ -48,7 +50,7 @@ async def driven() -> Driver:
 async def document(name: str) -> dict[str, Any]:
     """The document of that name, made by its command."""
     driver = await driven()
-    stage = Stage(driver, JSON, ChangeFlags(reason="x", yes=True, dry_run=name == "submit-plan"))
+    stage = Stage(driver, JSON, ChangeFlags(reason="x", yes=True, dry_run=name in {"submit-plan", "dry-run"}))
     match name:
         case "status":
             await status._one(stage, status.StatusOptions(job="llama"), "llama")
@@ -67,6 +69,15 @@ async def document(name: str) -> dict[str, Any]:
             await retries._show(stage, None)
         case "submit-plan":
             await submit._submit(stage, LOCAL)
+        case "submit":
+            await submit._submit(stage, LOCAL_NEW)
+        case "dry-run":
+            await cancel._cancel(stage, cancel.CancelOptions(jobs=("llama",)))
+        case "cancel":
+            await driver.cancel()
+            await driver.settle()
+            async with stage.session() as session:
+                await await_stage(session, "llama", "proven")
         case "hold" | "refused":
             if name == "refused":
                 await driver.cancel()
@@ -80,7 +91,10 @@ async def document(name: str) -> dict[str, Any]:
     return found
 
 
-NAMES = ("status", "why", "history", "list", "fleet", "verify", "retries", "submit-plan", "hold", "refused")
+NAMES = (
+    *("status", "why", "history", "list", "fleet", "verify", "retries", "submit-plan", "submit", "dry-run", "cancel"),
+    *("hold", "refused"),
+)
 
 
 def shape(value: object) -> object:

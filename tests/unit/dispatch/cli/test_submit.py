@@ -44,7 +44,7 @@ async def test_the_same_job_twice_has_the_first_receipt() -> None:
     await submit._submit(Stage(driver), options())
     again = Stage(driver)
     assert await submit._submit(again, options()) is Exit.DONE
-    assert again.said.startswith("llama  accepted #1 (already; same spec)")
+    assert again.said.startswith("llama  accepted #1 at 00:00:00 (already; same spec)")
 
 
 async def test_another_spec_under_the_name_is_refused_with_the_fields_that_differ() -> None:
