@@ -49,6 +49,7 @@ class _Simulated:
 
     async def capabilities(self) -> Capabilities:
         can = await self._read("capabilities", self._calls.capabilities)
+        can = msgspec.structs.replace(can, **self.cluster.otherwise)
         return can if self._pause is None else msgspec.structs.replace(can, watch=True)
 
     async def find(self, name: JobName) -> Found:

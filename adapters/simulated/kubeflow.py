@@ -9,6 +9,7 @@ This module holds the objects and what the controllers do by themselves; calls a
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from typing import Any
 
 import msgspec
 
@@ -59,7 +60,10 @@ class Bearers:
 
 
 class KubeflowCluster:
-    """The API server's objects and the controllers' own moves. Without a `pace` nothing moves by itself."""
+    """The API server's objects and the controllers' own moves. Without a `pace` nothing moves by itself.
+
+    `otherwise`: fields of its capabilities that it tells otherwise than its shape has them.
+    """
 
     def __init__(
         self,
@@ -81,6 +85,7 @@ class KubeflowCluster:
         self.changes = 0
         self.refuse_starts = ""
         self.deny_cessation = False
+        self.otherwise: dict[str, Any] = {}
         self.out_of_service: list[str] = []
         self._uids = 0
 

@@ -11,6 +11,7 @@ This module holds the records and what the controller does by itself; calls are 
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from typing import Any
 
 import msgspec
 
@@ -63,7 +64,10 @@ class Bearers:
 
 
 class SlurmCluster:
-    """The controller's records and its own moves. Without a `pace` nothing moves unless somebody says so."""
+    """The controller's records and its own moves. Without a `pace` nothing moves unless somebody says so.
+
+    `otherwise`: fields of its capabilities that it tells otherwise than its shape has them.
+    """
 
     def __init__(
         self,
@@ -85,6 +89,7 @@ class SlurmCluster:
         self.changes = 0
         self.refuse_starts = ""
         self.deny_cessation = False
+        self.otherwise: dict[str, Any] = {}
         self._ids = 0
 
     # records

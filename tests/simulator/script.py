@@ -32,9 +32,21 @@ def spec(**fields: Any) -> JobSpec:
 
 
 class Script:
-    """Nothing moves unless it is told to. `jobs` are the cluster's objects in the order of their making."""
+    """Nothing moves unless it is told to. `jobs` are the cluster's objects in the order of their making.
 
-    def __init__(self, shape: str, *, plan: RecoveryPlan = RETRY, replicas: int = 2, **fields: Any) -> None:
+    `can`: what the cluster says it can do otherwise than its shape. Not `submitted`: the job's name is new.
+    """
+
+    def __init__(
+        self,
+        shape: str,
+        *,
+        plan: RecoveryPlan = RETRY,
+        replicas: int = 2,
+        can: dict[str, Any] | None = None,
+        submitted: bool = True,
+        **fields: Any,
+    ) -> None:
         swarm = Swarm.calm(shape, replicas=replicas, spec=spec(**fields), plan=plan)
         self.world = World(0, script=(), swarm=swarm, trace=True)
         self.moves: Any = self.world.moves
@@ -43,8 +55,10 @@ class Script:
         self.cluster: Any = self.world.cluster
         self.one = self.world.processes[0]
         self.two = self.world.processes[-1]
-        self.world.begin()
-        self.rest()
+        self.cluster.otherwise = can or {}
+        if submitted:
+            self.world.begin()
+            self.rest()
 
     @property
     def jobs(self) -> list[Any]:
