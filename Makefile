@@ -76,9 +76,12 @@ shrink: $(READY) ## Make a failing seed short: SEED=, STOP_AT=, SHAPE=
 	@$(BIN)/python -m tests.simulator shrink $(SEED) --stop-at $(STOP_AT) $(if $(SHAPE),--shape $(SHAPE))
 
 MINUTES ?= 480
-soak: $(READY) ## Simulate for a night: MINUTES=, SEED= to begin with; the report into docs/simulator/soak.md
-	@echo '== soak: from seed $(SEED) for $(MINUTES) minutes'
-	@$(BIN)/python -m tests.simulator soak --seed $(SEED) --minutes $(MINUTES) --report docs/simulator/soak.md
+PROCESSES ?= 1
+SCHEDULES ?=
+soak: $(READY) ## Simulate: MINUTES= at most, SCHEDULES=, PROCESSES=, SEED= to begin with; the report into docs/simulator/soak.md
+	@echo '== soak: from seed $(SEED), at most $(MINUTES) minutes'
+	@$(BIN)/python -m tests.simulator soak --seed $(SEED) --minutes $(MINUTES) --processes $(PROCESSES) \
+	  $(if $(SCHEDULES),--schedules $(SCHEDULES)) --report docs/simulator/soak.md
 
 mutants: $(READY) ## How many seeds catch each planted bug: ONLY= part of a name; the table into docs/simulator/mutants.md
 	@$(BIN)/python -m tests.simulator mutants --seed $(SEED) --only '$(ONLY)' --table docs/simulator/mutants.md

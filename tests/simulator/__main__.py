@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import itertools
 import sys
 from pathlib import Path
 
 from tests.simulator.mutants.search import search_all, table
 from tests.simulator.run import STEPS, Ran, run
 from tests.simulator.shrink import shrink
-from tests.simulator.soak import report, soak
+from tests.simulator.soak import Soaked, report
+from tests.simulator.soaking import Wanted, soak_by_many
 from tests.simulator.swarm import SHAPES
 from tests.simulator.telling import dump
 
@@ -43,17 +43,22 @@ def shorten(given: argparse.Namespace) -> int:
 
 
 def soaked(given: argparse.Namespace) -> int:
-    say(f"soak from seed {given.seed} for {given.minutes:g} min")
-    done = soak(
-        itertools.count(given.seed),
+    wanted = Wanted(
+        first_seed=given.seed,
+        schedules=given.schedules,
         seconds=given.minutes * 60,
+        processes=given.processes,
         shape=given.shape,
-        stop=lambda so_far: given.schedules is not None and so_far.seeds >= given.schedules,
     )
-    text = report(done)
-    if given.report is not None:
-        Path(given.report).write_text(text)
-    say(text)
+
+    def write(so_far: Soaked) -> None:
+        if given.report is not None:
+            Path(given.report).write_text(report(so_far))
+
+    much = f"{given.schedules:,} schedules, at most " if given.schedules is not None else ""
+    say(f"soak from seed {given.seed}: {much}{given.minutes:g} min, {given.processes} processes")
+    done = soak_by_many(wanted, write)
+    say(report(done))
     return int(bool(done.broken))
 
 
@@ -76,7 +81,8 @@ def arguments() -> argparse.ArgumentParser:
     many = commands.add_parser("soak")
     many.add_argument("--seed", type=int, default=1)
     many.add_argument("--minutes", type=float, default=1.0)
-    many.add_argument("--schedules", type=int)
+    many.add_argument("--schedules", type=int, help="seeds; without it as many as there is time for")
+    many.add_argument("--processes", type=int, default=1)
     many.add_argument("--shape", choices=SHAPES)
     many.add_argument("--report")
     many.set_defaults(does=soaked)

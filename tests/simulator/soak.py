@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 
 import msgspec
 
 from streams.messages.reasons import Reason
+from tests.simulator.mutants.every import MUTANTS
+from tests.simulator.mutants.search import recorded
 from tests.simulator.run import STEPS, Ran, run
 from tests.simulator.swarm import SHAPES
 
 
 class Soaked(msgspec.Struct, kw_only=True):
-    """The sum of many runs. `broken` holds seed, law and what was seen."""
+    """The sum of many runs. `ranges`: the first and the last seed of each stretch; `broken`: seed, law, what was seen."""
 
-    first_seed: int
-    seeds: int = 0
+    ranges: list[tuple[int, int]] = []
     steps: int = 0
-    seconds: float = 0.0
     core_seconds: float = 0.0
     events: int = 0
     lives: int = 0
@@ -29,6 +29,10 @@ class Soaked(msgspec.Struct, kw_only=True):
     reasons: dict[str, int] = {}
     refusals: dict[str, int] = {}
     broken: list[tuple[int, str, str]] = []
+
+    @property
+    def seeds(self) -> int:
+        return sum(last - first + 1 for first, last in self.ranges)
 
     @property
     def steps_per_second(self) -> float:
@@ -41,43 +45,67 @@ class Soaked(msgspec.Struct, kw_only=True):
         return [reason.value for reason in Reason if reason.value not in self.reasons]
 
     def add(self, ran: Ran) -> None:
+        """One more run."""
         world = ran.world
-        self.seeds += 1
-        self.steps += world.steps
-        self.events += len(world.ledger.entries)
-        self.lives += world.lives
-        self.settled += world.watch.record.settled
-        for name, counted in (
-            ("shapes", Counter([world.swarm.shape])),
-            ("faults", world.faults),
-            ("reasons", Counter(reason.value for reason in world.watch.reasons)),
-            ("refusals", Counter(r.code.value for r in world.receipts.values() if r.code is not None)),
-        ):
-            total = Counter(getattr(self, name))
-            total.update(counted)
-            setattr(self, name, dict(total))
-        if ran.law is not None:
-            self.broken.append((ran.seed, ran.law, ran.what))
+        self.merge(
+            Soaked(
+                ranges=[(ran.seed, ran.seed)],
+                steps=world.steps,
+                events=len(world.ledger.entries),
+                lives=world.lives,
+                settled=int(world.watch.record.settled),
+                shapes={world.swarm.shape: 1},
+                faults=dict(world.faults),
+                reasons=dict.fromkeys((reason.value for reason in world.watch.reasons), 1),
+                refusals=dict(Counter(r.code.value for r in world.receipts.values() if r.code is not None)),
+                broken=[(ran.seed, ran.law, ran.what)] if ran.law is not None else [],
+            )
+        )
+
+    def merge(self, other: Soaked) -> None:
+        """What another has run besides; raises ValueError where a seed would be counted twice."""
+        self.ranges = joined([*self.ranges, *other.ranges])
+        self.steps += other.steps
+        self.core_seconds += other.core_seconds
+        self.events += other.events
+        self.lives += other.lives
+        self.settled += other.settled
+        for name in ("shapes", "faults", "reasons", "refusals"):
+            mine: dict[str, int] = getattr(self, name)
+            for what, times in getattr(other, name).items():
+                mine[what] = mine.get(what, 0) + times
+        self.broken = sorted([*self.broken, *other.broken])
+
+
+def joined(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Stretches of seeds, in order, those that touch made one."""
+    whole: list[tuple[int, int]] = []
+    for first, last in sorted(ranges):
+        if whole and first <= whole[-1][1]:
+            raise ValueError(f"seed {first} is counted twice")
+        if whole and first == whole[-1][1] + 1:
+            whole[-1] = (whole[-1][0], last)
+        else:
+            whole.append((first, last))
+    return whole
 
 
 def soak(
-    seeds: Iterator[int],
+    seeds: Iterable[int],
     *,
     seconds: float,
     steps: int = STEPS,
     shape: str | None = None,
-    stop: Callable[[Soaked], bool] = lambda _: False,
+    stop: Callable[[], bool] = lambda: False,
 ) -> Soaked:
-    """Run seeds until the time is over, or `stop` says so."""
-    first = next(seeds)
-    soaked = Soaked(first_seed=first)
+    """Run seeds until there are no more, the time is over, or `stop` says so; one at least."""
+    soaked = Soaked()
     began, busy = time.monotonic(), time.process_time()
-    seed = first
-    while not (soaked.seeds and (time.monotonic() - began >= seconds or stop(soaked))):
+    for seed in seeds:
         soaked.add(run(seed, steps=steps, shape=shape))
-        soaked.seconds = time.monotonic() - began
-        soaked.core_seconds = time.process_time() - busy
-        seed = next(seeds)
+        if time.monotonic() - began >= seconds or stop():
+            break
+    soaked.core_seconds = time.process_time() - busy
     return soaked
 
 
@@ -88,7 +116,7 @@ def report(soaked: Soaked) -> str:
         "# A soak of the simulator",
         "",
         (
-            f"Seeds {soaked.first_seed} to {soaked.first_seed + soaked.seeds - 1}: {soaked.seeds:,} schedules, "
+            f"Seeds {', '.join(f'{first} to {last}' for first, last in soaked.ranges)}: {soaked.seeds:,} schedules, "
             f"{soaked.steps:,} steps in {soaked.core_seconds:,.0f} core seconds "
             f"({soaked.steps_per_second:,.0f} steps per second of one core), "
             f"{soaked.events:,} events, {soaked.lives:,} lives of supervisors, {soaked.settled:,} jobs settled."
@@ -102,6 +130,8 @@ def report(soaked: Soaked) -> str:
         *_table("Reason reached (runs)", soaked.reasons),
         *_table("Refusal given (runs)", soaked.refusals),
         f"Reasons that no run reached: {', '.join(soaked.unreached) or 'none'}.",
+        "",
+        f"Planted bugs caught: {len(recorded())} of {len(MUTANTS)} ([each of them](mutants.md)).",
         "",
     ]
     return "\n".join(lines)
