@@ -11,6 +11,7 @@ from dispatch.next_steps import gate
 from dispatch.situation import Situation
 from projections.record import Record
 from projections.settled import settled
+from streams.messages.values import Phase
 from tests.simulator.broken import LawBroken
 from tests.simulator.process import INSTALLATION
 from tests.simulator.telling import waits_of
@@ -22,17 +23,19 @@ AFTERMATH = 8
 
 
 def head_start(world: World) -> None:
-    """Bring the job some way before the trouble begins: to its gate, or into its first run."""
+    """Bring the job some way before the trouble begins: to its gate, into the queue, or into its first run."""
     world.calm = True
     wanted = world.swarm.head_start
     for number in range(20):
         world.processes[number % len(world.processes)].wake()
         world.land_all()
-        world.moves.head_start()
+        if wanted != "queued":
+            world.moves.head_start()
         world.watch.look()
         world.now += timedelta(seconds=2)
         began = bool(world.cluster.truth.executions)
-        if began or (wanted == "gated" and world.cluster.jobs):
+        queued = any(job.phase is Phase.QUEUED for job in world.cluster.jobs)
+        if began or (wanted == "gated" and world.cluster.jobs) or (wanted == "queued" and queued):
             break
     world.calm = False
 

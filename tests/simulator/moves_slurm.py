@@ -40,7 +40,8 @@ class SlurmMoves(Moves[SlurmJob]):
     def go_on(self, job: SlurmJob) -> str:
         cluster = self.cluster
         if job.state is JobState.PENDING:
-            if not self.world.calm and self.draws.chance(3 * self.world.swarm.levels["slow-start"]):
+            slow = self.world.swarm.levels["slow-start"]
+            if slow and not self.world.calm and self.draws.chance(1024 - 4096 // slow):
                 return ""
             return f"{job.ref.id} begins run {job.run}" if cluster.begin(job) else ""
         if job.state is JobState.RUNNING:

@@ -228,7 +228,6 @@ def _fits(verb: str, record: Record) -> bool:
         case "hold":
             return held is not None and not record.over
         case "release":
-            placed = any(hold.placed for hold in record.in_force)
-            return bool(record.in_force) and (placed or held is None or not record.opened(held.ref))
+            return bool(record.in_force)
         case _:
             return True

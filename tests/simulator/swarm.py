@@ -79,12 +79,12 @@ THEMES: dict[str, tuple[str, ...]] = {
     "slow": ("cancel", "slow-end"),
     "ends": ("slow-end", "hand-requeue", "lose-node", "stragglers", "call-late"),
     "nodes": ("lose-node", "stragglers", "cancel"),
-    "hands": ("hand-release", "hand-hold", "call-late"),
-    "strangers": ("foreign", "hand-release", "call-late"),
+    "hands": ("hand-release", "hand-hold", "call-late", "slow-end"),
+    "strangers": ("foreign", "call-late"),
     "held": ("hold", "call-late"),
-    "lagging-below": ("controllers-lag", "resubmit", "hand-hold"),
+    "lagging-below": ("controllers-lag", "cancel"),
     "replaced": ("resubmit", "call-late"),
-    "quota": ("preempt", "old-ready", "slow-end", "controllers-lag"),
+    "quota": ("preempt", "old-ready", "slow-end"),
     "called-off": ("cancel", "call-late", "requeue"),
     "back": ("requeue", "lose-node", "stragglers"),
     "reopened": ("requeue", "call-late", "hand-release"),
@@ -93,6 +93,8 @@ THEMES: dict[str, tuple[str, ...]] = {
     "re-held": ("hold", "release", "call-late", "slow-start"),
 }
 THEMED = (40, 160, 320)
+# What would keep a gate shut if it came often.
+SELDOM = ("foreign",)
 BEGINS = {
     "late": "",
     "starts": "",
@@ -100,10 +102,11 @@ BEGINS = {
     "holds": "gated",
     "clean-up": "gated",
     "hands": "gated",
+    "lagging-below": "gated",
     "strangers": "gated",
     "held": "gated",
     "reopened": "gated",
-    "re-held": "gated",
+    "re-held": "queued",
 }
 FAULTS = TRANSPORT + PEOPLE + SLURM + KUBEFLOW + CLUSTER + HISTORY
 
@@ -132,7 +135,8 @@ class Swarm:
         for fault in FAULTS if self.theme else ():
             themed = fault in THEMES[self.theme]
             number = draws.below(8)
-            self.levels[fault] = THEMED[number % 3] if themed else 8 * (number == 7)
+            often = THEMED[0 if fault in SELDOM else number % 3]
+            self.levels[fault] = often if themed else 8 * (number == 7)
         for fault in KUBEFLOW if self.is_slurm else SLURM:
             self.levels[fault] = 0
         number = draws.below(4)

@@ -135,6 +135,7 @@ ACTING = (
         rule="evidence is dropped only where what is stored makes it no news",
         edits=(Edit(f"{ACT}:witness", " or record.revision >= there", " or True"),),
         laws=("L6",),
+        theme="flicker",
     ),
     Mutant(
         name="unknown-reply-taken-for-refused",
@@ -274,6 +275,7 @@ ACTING = (
             ),
         ),
         laws=("L10", "L3", "L4", "L9", "L2"),
+        theme="late",
         marked=True,
     ),
     Mutant(
@@ -287,6 +289,7 @@ ACTING = (
             ),
         ),
         laws=("L10", "L3", "L9", "L4"),
+        theme="late",
     ),
     Mutant(
         name="call-numbers-given-twice",

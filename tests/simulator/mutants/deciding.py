@@ -41,6 +41,7 @@ DECIDING = (
         rule="an attempt is given up once its Start can no longer land",
         edits=(Edit(f"{LAUNCH}:give_up", " or situation.as_of < attempt.over_at", ""),),
         laws=("L9",),
+        theme="starts",
         marked=True,
     ),
     Mutant(
@@ -74,6 +75,7 @@ DECIDING = (
             Edit(f"{GATE}:_unproven", "for r in o.unproven]", "for r in o.unproven if r.ended]"),
         ),
         laws=("L4",),
+        theme="again",
         marked=True,
     ),
     Mutant(
@@ -94,6 +96,7 @@ DECIDING = (
             Edit(f"{GATE}:_unproven", "for r in o.unproven]", "for r in o.unproven if r.ended]"),
         ),
         laws=("L4",),
+        theme="requeue",
     ),
     Mutant(
         name="gate-ignores-earlier-submissions",
@@ -124,6 +127,7 @@ DECIDING = (
         rule="the gate waits until the processes of every other object are gone",
         edits=(Edit(f"{GATE}:_others_gone", "_unproven(_others(situation, held))", "[]"),),
         laws=("L4",),
+        theme="back",
         marked=True,
     ),
     Mutant(
@@ -132,6 +136,7 @@ DECIDING = (
         edits=(Edit(f"{GATE}:_earlier_runs_gone", "if r.run < run or r.ended", "if False"),),
         laws=("L4",),
         shapes=("slurm-plain", "slurm", "slurm-fenced"),
+        theme="back",
         marked=True,
     ),
     Mutant(
@@ -145,6 +150,7 @@ DECIDING = (
             ),
         ),
         laws=("L4", "L3"),
+        theme="back",
         marked=True,
     ),
     Mutant(
@@ -156,6 +162,8 @@ DECIDING = (
         ),
         laws=("L4",),
         shapes=("slurm-plain",),
+        theme="resubmitted",
+        steps=600,
         marked=True,
     ),
     Mutant(
@@ -170,6 +178,8 @@ DECIDING = (
         ),
         laws=("L1", "L4"),
         shapes=("slurm", "slurm-plain"),
+        theme="reopened",
+        steps=500,
         marked=True,
     ),
     Mutant(
@@ -190,16 +200,12 @@ DECIDING = (
         marked=True,
     ),
     Mutant(
-        name="hold-placed-early",
-        rule="a hold goes onto an object after every earlier call on it is over",
-        edits=(
-            Edit(
-                f"{HOLDS}:_place",
-                "    if not calls.over(situation, held.ref, *CHANGES_HOLD):\n",
-                "    if False:\n",
-            ),
-        ),
+        name="released-while-a-hold-may-land",
+        rule="a hold is reported released after every call that could place it is over",
+        edits=(Edit("projections.intents:_judge_holds", "Verb.ADMIT, Verb.HOLD, Verb", "Verb.ADMIT, Verb"),),
         laws=("L10",),
+        shapes=SLURM,
+        theme="holds",
     ),
     Mutant(
         name="release-while-another-hold-is-in-force",
@@ -218,6 +224,7 @@ DECIDING = (
             ),
         ),
         laws=("L10", "L1"),
+        theme="re-held",
         marked=True,
     ),
     Mutant(
@@ -292,5 +299,6 @@ DECIDING = (
         rule="a stop counts once it was answered done",
         edits=(Edit(f"{STOP}:_verified_by", "any(c.done and ", "any("),),
         laws=("L9", "L3", "L4", "L2"),
+        theme="gone",
     ),
 )

@@ -215,3 +215,41 @@ def a_start_that_never_lands() -> Script:
     s.waits(300)
     s.comes_to_rest()
     return s
+
+
+def a_hold_asked_anew_while_a_release_is_on_its_way() -> Script:
+    """Held in the queue and released, then held again: the release that is on its way must not undo the second hold."""
+    s = Script("slurm")
+    s.settles(s.one, 2)
+    s.holds()
+    s.settles(s.one, 2)
+    s.releases()
+    s.passes(s.one)
+    late = s.sent("release")
+    s.arrives(late)
+    s.holds()
+    s.passes(s.two)
+    for task in [t for t in s.world.tasks if t.flight is not late]:
+        s.ends(task)
+    s.passes(s.two)
+    s.lands(late)
+    s.moves_on(s.first)
+    s.looks()
+    s.rest()
+    return s
+
+
+def a_release_asked_while_the_hold_is_on_its_way() -> Script:
+    """A run in progress is held and released before the hold has landed: nothing is released while it still can."""
+    s = running("slurm")
+    s.holds()
+    s.passes(s.one)
+    late = s.sent("hold")
+    s.arrives(late)
+    s.releases()
+    s.passes(s.two)
+    s.passes(s.two)
+    s.lands(late)
+    s.rest()
+    s.settles(s.two, 3)
+    return s
