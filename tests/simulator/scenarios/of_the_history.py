@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dispatch.supervisor import Result
 from streams.messages import commands
 from tests.simulator.script import Script, appends
 
@@ -42,6 +43,23 @@ def a_history_restored_and_grown_past_the_loss() -> Script:
         s.world.kill(process)
     s.holds()
     s.releases()
+    s.settles(s.one, 2)
+    return s
+
+
+def a_history_restored_under_a_living_supervisor() -> Script:
+    """What it holds is newer than the store, whose stream kept its name: its append says so, and it begins anew."""
+    s = Script("slurm")
+    s.settles(s.one, 2)
+    s.moves_on(s.first)
+    s.world.ledger.restore(2)
+    s.world.watch.restored()
+    for process in s.world.processes:
+        process.generation = s.world.ledger.generation
+    s.passes(s.one)
+    assert s.world.last_pass is not None
+    assert s.world.last_pass.result is Result.REGRESSED
+    assert s.one.held.empty
     s.settles(s.one, 2)
     return s
 
