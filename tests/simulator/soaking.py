@@ -110,5 +110,5 @@ def interrupted() -> Iterator[threading.Event]:
     try:
         yield over
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for number, earlier in before.items():
+            signal.signal(number, earlier)
