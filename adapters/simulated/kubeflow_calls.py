@@ -203,9 +203,8 @@ class KubeflowCalls:
             raise PodsRemainError(f"pods remain: {names}")
 
     def write_admission(self, call: OpenCall | ReleaseCall, version: int) -> None:
-        """The new A, if nothing was written since `version`."""
-        self.cluster.advance()
-        job = self._meant(call.name, call.object)
+        """The new A, if nothing was written since `version`: the API server judges by that alone."""
+        job = self._there(call.name, call.object)
         if job.version != version:
             raise UnreachableError(f"{job.ref.id}: written by another since it was read")
         lift = Lift(BegunBy.CALL, call)
@@ -221,11 +220,15 @@ class KubeflowCalls:
 
     # who is meant
 
-    def _meant(self, name: JobName, object: ObjectRef) -> TrainJob:
+    def _there(self, name: JobName, object: ObjectRef) -> TrainJob:
         self.cluster.advance()
         job = self._known(name, object)
         if job is None or job.gone:
             raise RefusedError(f"trainjobs {object.id!r} not found")
+        return job
+
+    def _meant(self, name: JobName, object: ObjectRef) -> TrainJob:
+        job = self._there(name, object)
         if job.stopped or job.deleting or job.ended is not None:
             raise RefusedError(f"{job.ref.id} has ended or is being stopped")
         return job
@@ -235,6 +238,8 @@ class KubeflowCalls:
 
 
 def _about_to_begin(job: TrainJob, run: int) -> bool:
-    """Whether Kueue holds a Ready that would let this run begin."""
+    """Whether Kueue holds a Ready that would let this run begin, or go on where somebody suspended it beneath Kueue."""
     workload = job.workload
-    return workload is not None and workload.ready and workload.check_a == run and job.a < run
+    if workload is None or not workload.ready or workload.check_a != run:
+        return False
+    return job.a < run or (workload.active and job.suspend and not job.deleting and job.ended is None)

@@ -39,16 +39,16 @@ class Admission:
 
 
 class Pod:
-    """One rank of one admission; `node` once it was bound."""
+    """One rank of one admission; `born_at` when it was created, `node` once it was bound."""
 
-    __slots__ = ("admission", "job", "node", "rank", "since", "state")
+    __slots__ = ("admission", "born_at", "job", "node", "rank", "since", "state")
 
     def __init__(self, job: TrainJob, admission: Admission, rank: int, state: PodState, since: datetime) -> None:
         self.job = job
         self.admission = admission
         self.rank = rank
         self.state = state
-        self.since = since
+        self.born_at = self.since = since
         self.node: str | None = None
 
     @property

@@ -25,12 +25,23 @@ def is_late(world: World, flight: Flight) -> bool:
     fault = LATE.get(flight.kind)
     if fault is None or world.calm:
         return False
-    looks = isinstance(flight, CallFlight) and not flight.request.writes and ":" not in flight.request.verb
     level = world.swarm.levels[fault]
+    looks = isinstance(flight, CallFlight) and not flight.request.writes and not _prepares(flight)
     if not world.draws.chance(level // 4 if looks else 2 * level):
         return False
     world.faults[fault] += 1
     return True
+
+
+def _prepares(flight: Flight) -> bool:
+    """Whether it is one of the looks that an admission begins with: what they saw is to be old by then."""
+    return isinstance(flight, CallFlight) and ":" in flight.request.verb
+
+
+def caller_gives_up(world: World, flight: Flight) -> bool:
+    """Whether whoever waits for this late flight waits no more."""
+    patience = 64 if _prepares(flight) else 8
+    return world.draws.below(patience) == patience - 1
 
 
 def hold_back(world: World, flight: Flight) -> None:

@@ -45,8 +45,11 @@ class KubeflowMoves(Moves[TrainJob]):
         job = self.draws.pick(cluster.jobs)
         if job.pods and self.draws.below(2):
             return self.pod_goes_on(job)
+        lag = self.world.swarm.levels["controllers-lag"]
+        if self.draws.chance(2 * lag):
+            return ""
         step = self.draws.pick(self.controllers)
-        if not step(job) and not self.draws.chance(3 * self.world.swarm.levels["controllers-lag"]):
+        if not step(job) and not self.draws.chance(6 * lag):
             for other in self.controllers:
                 if other(job):
                     return f"{job.ref.id}: {other.__name__}"
@@ -149,8 +152,9 @@ class KubeflowMoves(Moves[TrainJob]):
         if len(self.cluster.jobs) > 6:
             return ""
         job = self.people.submit(self.world.name)
+        running = self.draws.below(2) == 1 and self.people.release(job)
         self.brought_to_life(job, done=True)
-        return f"a person creates {job.ref.id} under our label"
+        return f"a person creates {job.ref.id} under our label, to run at once: {running}"
 
     def fault_jobset_goes(self) -> str:
         job = self.any_job()

@@ -50,10 +50,22 @@ class Task:
     """One coroutine of a process and the flight it waits for.
 
     `failed`: it ended with an error of the bus. `unseen`: evidence of it that met a conflict and is not stored.
-    `read_at`: the step at which its last read of the job landed. `found`: its last Find.
+    `read_at`: the step at which its last read of the job landed. `found`: its last Find. `listed_at`: when it listed
+    pods.
     """
 
-    __slots__ = ("command", "coroutine", "failed", "flight", "found", "process", "read_at", "unseen", "what")
+    __slots__ = (
+        "command",
+        "coroutine",
+        "failed",
+        "flight",
+        "found",
+        "listed_at",
+        "process",
+        "read_at",
+        "unseen",
+        "what",
+    )
 
     def __init__(self, process: Process, what: str, coroutine: Coroutine[Any, Any, Any]) -> None:
         self.process = process
@@ -65,6 +77,7 @@ class Task:
         self.unseen: SeenEvent | None = None
         self.read_at = 0
         self.found: Found | None = None
+        self.listed_at: datetime | None = None
 
 
 class SimulatedHistory:

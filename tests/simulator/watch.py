@@ -112,6 +112,8 @@ class Watch:
                 self.done.add(flight.request.call.pair.nonce)
             for law in self._landed:
                 law.landed(flight)
+        elif flight.task is not None and flight.request.verb.endswith("list pods"):
+            flight.task.listed_at = self.world.cluster.instant
 
     def answered(self, task: Task, flight: Flight) -> None:
         if isinstance(flight, ReadFlight) and flight.job == JOB:

@@ -19,7 +19,7 @@ from streams.messages.receipts import Receipt
 from streams.messages.values import Found, ObjectRef
 from tests.simulator.draws import Draws
 from tests.simulator.flight import ANSWERED, DEAD, AppendFlight, CallFlight, Flight
-from tests.simulator.late import hold_back, is_late, time_passes
+from tests.simulator.late import caller_gives_up, hold_back, is_late, time_passes
 from tests.simulator.ledger import JOB, TENANT, Ledger
 from tests.simulator.moves_kubeflow import KubeflowMoves
 from tests.simulator.moves_slurm import SlurmMoves
@@ -169,7 +169,7 @@ class World:
             if self._fault(LOST[flight.kind]):
                 return self._lose(task, flight)
             if flight.held_until > self.steps:
-                return "" if self.draws.below(8) < 7 else self._lose(task, flight)
+                return self._lose(task, flight) if caller_gives_up(self, flight) else ""
             flight.advance()
             if flight.stage < ANSWERED or self.draws.below(4):
                 return self._tell(task, flight, "goes on")

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from adapters.simulated.kubeflow import KubeflowCluster
+from adapters.simulated.trainjob import PodState
+from adapters.simulated.truth import BegunBy
 from streams.messages.calls import OpenCall, RequeueCall
 from streams.messages.events import CallCommitted, Envelope, Event
 from streams.messages.values import Disposition, Phase, Verb
 from tests.simulator.flight import ARRIVED, CallFlight
 from tests.simulator.laws.law import Law
+
+FENCED = ("kubeflow", "kueue")
 
 
 class NeverTwoAtOnce(Law):
@@ -19,14 +23,30 @@ class NeverTwoAtOnce(Law):
         if len({(execution.object, execution.run) for execution in living}) > 1:
             told = ", ".join(f"{e.object.id} run {e.run} on {list(e.alive)}" for e in living)
             self.broken(f"two executions at once: {told}")
+        if living and isinstance(self.world.cluster, KubeflowCluster) and self.world.swarm.shape in FENCED:
+            self._beside_what_was_told_to_stop(self.world.cluster)
+
+    def _beside_what_was_told_to_stop(self, cluster: KubeflowCluster) -> None:
+        """Where pods are fenced none begins beside one that was told to stop, under whatever number (DESIGN 7)."""
+        pods = [pod for job in cluster.jobs for pod in job.pods if pod.has_process]
+        leaving = [p for p in pods if p.state is PodState.TERMINATING and p.admission.lift.by is BegunBy.CALL]
+        for old in leaving:
+            for pod in pods:
+                if pod.state is PodState.RUNNING and pod.since > old.since and pod.admission.lift.by is BegunBy.CALL:
+                    self.broken(
+                        f"two executions at once: a pod of {pod.job.ref.id} A={pod.admission.a} began beside one of"
+                        f" {old.job.ref.id} A={old.admission.a}, which was told to stop and is alive"
+                    )
 
     def landed(self, flight: CallFlight) -> None:
-        """Nothing is admitted while a pod of the job may run, whoever began it."""
+        """Nothing is admitted while a pod of the object runs, or one of the job that its list had to show."""
         cluster, call = self.world.cluster, flight.request.call
         if not isinstance(cluster, KubeflowCluster) or flight.error is not None or not isinstance(call, OpenCall):
             return
+        listed_at = flight.task.listed_at if flight.task is not None else None
         for pod in cluster.pods(call.name):
-            if pod.has_process:
+            listed = pod.job.ref == call.object or listed_at is None or pod.born_at <= listed_at
+            if pod.has_process and listed:
                 self.broken(f"{call.object.id} was admitted with A={call.run} while a pod of A={pod.admission.a} ran")
 
     def before(self, envelope: Envelope, event: Event) -> None:

@@ -19,6 +19,7 @@ SCHEDULING = (
             Edit(f"{CALLS}.read_gate", "    if not job.closed:\n", "    if not job.suspend:\n"),
         ),
         laws=("L4",),
+        steps=500,
         theme="hands",
         shapes=PLAIN,
         marked=True,
@@ -32,6 +33,8 @@ SCHEDULING = (
             Edit("dispatch.next_steps.gate:_earlier_runs_gone", "if r.run < run or r.ended", "if False"),
         ),
         laws=("L4",),
+        steps=500,
+        theme="hands",
         shapes=PLAIN,
     ),
     Mutant(
@@ -63,12 +66,12 @@ SCHEDULING = (
         name="chain-not-closed",
         rule="every controller below has seen the suspension before the pods are listed",
         edits=(
-            Edit(f"{CALLS}.read_gate", "    if not job.closed:\n", "    if not job.suspend:\n"),
+            Edit("adapters.simulated.trainjob:TrainJob.closed", "self.suspend and self.seen_suspend", "self.suspend"),
             Edit("adapters.simulated.trainjob:TrainJob.phase", "if self.seen_suspend and not live", "if not live"),
-            Edit(f"{CALLS}.ceased", "gone = (job.closed or", "gone = (job.suspend or"),
         ),
-        laws=("L4",),
+        laws=("L4", "L3", "L2"),
         shapes=PLAIN,
+        theme="lagging-below",
         marked=True,
     ),
     Mutant(
@@ -78,12 +81,11 @@ SCHEDULING = (
             Edit(
                 "adapters.simulated.kubeflow:KubeflowCluster.suspend", "    self.write(job)\n", "    self.touch(job)\n"
             ),
-            Edit(f"{CALLS}._meant", "job.stopped or job.deleting or job.ended is not None", "job.ended is not None"),
-            Edit("projections.record:CallRecord.over", "as_of >= self.over_at", "True"),
-            Edit("projections.record:CallRecord.over_before", "or as_of >= self.over_at", "or True"),
         ),
         laws=("L3", "L2", "L4", "L1"),
-        shapes=("kubeflow-unfenced", "kubeflow"),
+        steps=600,
+        shapes=PLAIN,
+        theme="replaced",
         marked=True,
     ),
     Mutant(
@@ -95,6 +97,7 @@ SCHEDULING = (
             ),
         ),
         laws=("L4", "L1"),
+        theme="quota",
         shapes=("kueue",),
         marked=True,
     ),
@@ -151,6 +154,8 @@ SCHEDULING = (
             ),
         ),
         laws=("L10", "L3", "L9", "L4", "L2"),
+        steps=500,
+        theme="in-place",
         shapes=("slurm", "slurm-plain", "slurm-fenced"),
     ),
 )
