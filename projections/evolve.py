@@ -332,7 +332,7 @@ def _seen(record: Record, revision: int, number: int, envelope: Envelope, event:
     for ref in event.missing:
         held = objects.get(ref)
         if held is not None and (held.as_of is None or held.as_of <= look.as_of):
-            objects[ref] = replace(held, missing=True, missing_at=held.missing_at or envelope.at)
+            objects[ref] = sightings.miss(held, envelope.at)
     record = intents.match_attempts(replace(record, objects=objects, as_of=_later(record, look)), event)
     return intents.after_find(record, look, number)
 

@@ -146,6 +146,17 @@ def see(record: Record, seen: Sighting, look: Look) -> ObjectRecord:
     )
 
 
+def miss(held: ObjectRecord, at: datetime) -> ObjectRecord:
+    """What is recorded of an object that a complete Find did not show.
+
+    One that was queued may have begun before it vanished, whoever lifted its gate: its processes are to be proven gone.
+    """
+    if held.phase is Phase.QUEUED:
+        run = held.run_record(held.run) or RunRecord(run=held.run)
+        held = held if run.begun else put_run(held, replace(run, begun=True))
+    return replace(held, missing=True, missing_at=held.missing_at or at)
+
+
 def look_of(event: ObjectsSeen, revision: int, at: datetime) -> Look:
     return Look(event.as_of, event.read_revision, revision, at)
 

@@ -134,8 +134,12 @@ def verify(situation: Situation) -> tuple[Step, ...]:
 
 
 def _verified_by(situation: Situation, held: ObjectRecord) -> StopBasis | None:
-    """Absence alone is nothing (L9): it takes a stop answered done before this Find, or no process left."""
-    if any(c.done and c.revision > held.seen_revision for c in situation.record.calls_on(held.ref, Verb.STOP)):
+    """Absence alone is nothing (L9): it takes a stop answered done before this Find, or no process left.
+
+    A controller that lost its records answers done as well, and its nodes run on: where they can be asked, they are.
+    """
+    stopped = any(c.done and c.revision > held.seen_revision for c in situation.record.calls_on(held.ref, Verb.STOP))
+    if stopped and not (held.unproven and situation.capabilities.cessation):
         return StopBasis.STOP_DONE_AND_ABSENT
     begun = [r for r in held.runs if r.begun]
     revivable = not calls.over(situation, held.ref, Verb.OPEN, Verb.ADMIT, Verb.RELEASE, Verb.REQUEUE)

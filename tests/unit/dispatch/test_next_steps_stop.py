@@ -216,7 +216,7 @@ def test_stops_without_effect_fill_no_history() -> None:
 
 def test_a_stop_is_verified_when_it_was_done_and_a_later_find_lacks_the_object() -> None:
     story, ref = running()
-    story.outcome().call(Verb.STOP, ref, Reason.JOB_OVER).replied().later(9).seen(missing=(ref,))
+    story.outcome().call(Verb.STOP, ref, Reason.JOB_OVER).replied().later(9).seen(missing=(ref,)).ceased(ref)
     event = only(StopVerified, story)
     assert (event.object, event.run, event.basis) == (ref, 0, StopBasis.STOP_DONE_AND_ABSENT)
     assert told(story) == [("StopVerified", Reason.STOP_DONE_AND_ABSENT)]
@@ -233,8 +233,23 @@ def test_a_stop_that_was_not_done_verifies_nothing(outcome: ReplyOutcome) -> Non
 def test_a_stop_that_was_done_counts_though_a_later_one_was_never_answered() -> None:
     story, ref = running()
     story.outcome().call(Verb.STOP, ref, Reason.JOB_OVER).replied().later(60)
-    story.call(Verb.STOP, ref, Reason.JOB_OVER).later(9).seen(missing=(ref,))
+    story.call(Verb.STOP, ref, Reason.JOB_OVER).later(9).seen(missing=(ref,)).ceased(ref)
     assert told(story) == [("StopVerified", Reason.STOP_DONE_AND_ABSENT)]
+
+
+def test_a_stop_done_by_a_controller_that_lost_its_records_waits_for_the_nodes_word() -> None:
+    """L9: what it does not know it cannot stop, and it answers done; where no node can be asked, that has to do."""
+    story, ref = running()
+    story.outcome().call(Verb.STOP, ref, Reason.JOB_OVER).replied().later(9).seen(missing=(ref,))
+    assert told(story) == []
+    assert told(story, replace(SLURM, cessation=False)) == [("StopVerified", Reason.STOP_DONE_AND_ABSENT)]
+
+
+def test_an_object_that_vanished_from_its_queue_may_have_begun_whoever_lifted_its_gate() -> None:
+    story, ref = launched()
+    story.seen(story.look(ref, Phase.QUEUED)).call(Verb.STOP, ref, Reason.UNAUTHORIZED_RUN).replied()
+    assert told(story.later(9).seen(missing=(ref,))) == []
+    assert told(story.ceased(ref)) == [("StopVerified", Reason.STOP_DONE_AND_ABSENT)]
 
 
 def test_a_stop_done_before_the_object_was_seen_alive_again_verifies_nothing() -> None:
