@@ -19,6 +19,7 @@ from tests.simulator.world import World
 
 ROUNDS_MAX = 160
 ASKS_EVERY = 3
+AGAIN_EVERY = 7
 AFTERMATH = 8
 
 
@@ -56,6 +57,8 @@ def quiet(world: World) -> None:
             break
         if any(strange.upgrade for strange in record.strange):
             return
+        if number % AGAIN_EVERY == AGAIN_EVERY - 1:
+            _again(world)
         if number % ASKS_EVERY == ASKS_EVERY - 1:
             command = world.operators.diligent(record)
             if command is not None:
@@ -65,7 +68,22 @@ def quiet(world: World) -> None:
         raise LawBroken("liveness", f"not settled after {ROUNDS_MAX} quiet rounds: {waits(world)}")
     for number in range(AFTERMATH):
         _round(world, number)
+        if number == AFTERMATH // 2:
+            _again(world)
+            for process in world.processes:
+                world.kill(process)
+    _again(world)
     world.watch.at_the_end()
+
+
+def _again(world: World) -> None:
+    """Everybody is woken again, and nothing has happened since the last pass."""
+    rested, before = world.last_pass, len(world.ledger.entries)
+    for process in world.processes:
+        process.wake()
+    world.land_all()
+    if rested is not None:
+        world.watch.repeated(rested, before)
 
 
 def _round(world: World, number: int = 0) -> None:

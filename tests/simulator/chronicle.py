@@ -37,6 +37,7 @@ class Chronicle:
         self.intents: dict[str, Intent] = intents if intents is not None else {}
         self.revision = 0
         self.nonces: dict[int, str] = {}
+        self.ids: set[str] = set()
         self.canonical: dict[int, ObjectRef] = {}
         self.retired: dict[ObjectRef, int] = {}
         self.attempts: dict[tuple[int, int], Intent] = {}
@@ -65,6 +66,9 @@ class Chronicle:
         if not isinstance(content, Envelope):
             self.strange[entry.revision] = type(content).__name__
             return
+        if content.id in self.ids:
+            return
+        self.ids.add(content.id)
         self.nonces[entry.revision] = content.id
         event = content.event
         match event:

@@ -23,9 +23,12 @@ LEAVING, ARRIVED, ANSWERED, DEAD = range(4)
 
 
 class Flight:
-    """`answer` or `error` is set once it is answered. Before step `held_until` it does not move by itself."""
+    """`answer` or `error` is set once it is answered. Before step `held_until` it does not move by itself.
 
-    __slots__ = ("answer", "error", "held_until", "landed_at", "process", "stage", "task", "world")
+    `known`: the newest revision that its sender had been told when it left.
+    """
+
+    __slots__ = ("answer", "error", "held_until", "known", "landed_at", "process", "stage", "task", "world")
     kind = "?"
 
     def __init__(self, world: World, process: Process) -> None:
@@ -34,7 +37,7 @@ class Flight:
         self.task: Task | None = None
         self.stage = LEAVING
         self.held_until = 0
-        self.landed_at = 0
+        self.landed_at = self.known = 0
         self.answer: Any = None
         self.error: BaseException | None = None
 

@@ -51,7 +51,7 @@ class Task:
 
     `failed`: it ended with an error of the bus. `unseen`: evidence of it that met a conflict and is not stored.
     `read_at`: the step at which its last read of the job landed. `found`: its last Find. `listed_at`: when it listed
-    pods.
+    pods. `known`: the newest revision that it was told of.
     """
 
     __slots__ = (
@@ -60,6 +60,7 @@ class Task:
         "failed",
         "flight",
         "found",
+        "known",
         "listed_at",
         "process",
         "read_at",
@@ -76,6 +77,7 @@ class Task:
         self.failed = False
         self.unseen: SeenEvent | None = None
         self.read_at = 0
+        self.known = process.held.revision
         self.found: Found | None = None
         self.listed_at: datetime | None = None
 

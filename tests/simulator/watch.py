@@ -74,7 +74,8 @@ class Watch:
             entry = entries[self._folded]
             self._folded += 1
             content = entry.content
-            if isinstance(content, Envelope):
+            # What was stored before is nothing new, wherever it stands.
+            if isinstance(content, Envelope) and content.id not in self.chronicle.ids:
                 for law in self._before:
                     law.before(content, content.event)
             self.chronicle.add(entry, life)
@@ -118,9 +119,12 @@ class Watch:
     def answered(self, task: Task, flight: Flight) -> None:
         if isinstance(flight, ReadFlight) and flight.job == JOB:
             task.read_at = flight.landed_at
+            if flight.answer:
+                task.known = max(task.known, flight.answer[-1].revision)
         elif isinstance(flight, CallFlight) and flight.request.verb == "find" and flight.error is None:
             task.found = flight.answer
         if isinstance(flight, AppendFlight) and flight.error is None:
+            task.known = max(task.known, flight.answer)
             intent = self.chronicle.intents.get(flight.envelope.id)
             if intent is not None:
                 intent.confirmed = True
@@ -134,6 +138,10 @@ class Watch:
     def passed(self, ended: Pass) -> None:
         for law in self._passed:
             law.passed(ended)
+
+    def repeated(self, rested: Pass, before: int) -> None:
+        for law in self.laws:
+            law.repeated(rested, before)
 
     def look(self) -> None:
         """Called after every step; the laws look when the history or the truth changed."""

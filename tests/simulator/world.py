@@ -138,6 +138,7 @@ class World:
             return
         flight.task = task
         task.flight = flight
+        flight.known = task.known
         if isinstance(flight, CallFlight) and flight.request.writes:
             self.watch.sent(flight)
         if is_late(self, flight):

@@ -13,8 +13,11 @@ from tests.simulator.laws.intents import NoCallWithoutIntent
 from tests.simulator.laws.late import LateCallsUndoNothing
 from tests.simulator.laws.law import Law
 from tests.simulator.laws.once import NeverTwoAtOnce
+from tests.simulator.laws.ownership import DecidedOnWhatWasRead
 from tests.simulator.laws.readable import WhatCannotBeReadStopsDecisions
 from tests.simulator.laws.regression import NothingDecidedOnALostHistory
+from tests.simulator.laws.state import NoStateOutsideTheHistory
+from tests.simulator.laws.wakeups import WakeUpsDecideNothing
 
 LAWS: tuple[type[Law], ...] = (
     NothingUnauthorizedRuns,
@@ -27,6 +30,9 @@ LAWS: tuple[type[Law], ...] = (
     CanonicalOnce,
     AbsenceIsNoEnd,
     LateCallsUndoNothing,
+    NoStateOutsideTheHistory,
+    DecidedOnWhatWasRead,
+    WakeUpsDecideNothing,
     NothingDecidedOnALostHistory,
     WhatCannotBeReadStopsDecisions,
 )

@@ -47,6 +47,9 @@ class Law:
     def passed(self, ended: Pass) -> None:
         """A pass has come to its result."""
 
+    def repeated(self, rested: Pass, before: int) -> None:
+        """Every supervisor was woken again right after `rested`, which had found the history `before` entries long."""
+
     def restored(self) -> None:
         """The history was replaced by an older copy."""
 

@@ -50,7 +50,7 @@ def _kubeflow(cluster: KubeflowCluster, job: TrainJob) -> list[Move]:
             found.append((f"{job.ref.id}: pod {pod.rank} goes", partial(cluster.pod_goes, pod)))
         elif pod.state is PodState.PENDING and cluster.truth.free():
             found.append((f"{job.ref.id}: pod {pod.rank} begins", partial(cluster.bind, pod)))
-        elif pod.state is PodState.FENCED and _lifts(cluster, job) and pod.admission is job.admission:
+        elif pod.state is PodState.FENCED and _lifts(cluster, job) and pod.admission.a == job.a:
             found.append((f"{job.ref.id}: pod {pod.rank} loses its fence", partial(cluster.lift_fence, pod)))
     return found
 
@@ -63,5 +63,9 @@ def _creates(job: TrainJob) -> bool:
 
 def _lifts(cluster: KubeflowCluster, job: TrainJob) -> bool:
     newest = (job.ref.created, job.a) == cluster.bearers(job.name).called
-    others = any(other.admission.a != job.a or other.job is not job for other in cluster.pods(job.name))
+    others = [
+        other
+        for other in cluster.pods(job.name)
+        if other.admission.a != job.a or other.job is not job or other.state is PodState.TERMINATING
+    ]
     return newest and not job.suspend and not others
