@@ -54,9 +54,6 @@ def _is_news(record: Record, seen: Sighting, look: Look) -> bool:
     held = record.objects.get(seen.object)
     if held is None:
         return True
-    attempt = record.attempt_of(seen.tag)
-    if attempt is not None and attempt.object is None:
-        return True
     after = sightings.see(record, seen, look)
     if after is held:
         return False

@@ -118,8 +118,6 @@ def _resubmit(situation: Situation, end: End, rule: PlanRule) -> tuple[Step, ...
     key = f"{rule.name}/{end.key}"
     if ends.has_paid(situation, rule, end.key):
         key = f"{key}{RESUBMIT_INSTEAD}"
-    if key in situation.record.keys:
-        return (_outcome(end, Outcome.FAILED, rule.name, Reason.BUDGET_SPENT),)
     event = SubmissionAuthorized(
         submission=end.submission + 1,
         rule=rule.name,
@@ -147,8 +145,6 @@ def _requeue_free(situation: Situation, intent: RequeueIntent) -> bool:
 
     A release names no run where it begins none, so it is never fenced.
     """
-    if situation.shown[intent.object].run != intent.run:
-        return False
     opening = (Verb.RELEASE,) if situation.capabilities.fenced_calls else (Verb.OPEN, Verb.ADMIT, Verb.RELEASE)
     if not calls.over(situation, intent.object, *opening):
         return False

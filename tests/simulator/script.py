@@ -8,6 +8,7 @@ from typing import Any
 
 from adapters.simulated.slurm_job import SlurmJob
 from adapters.simulated.trainjob import TrainJob
+from streams import subjects
 from streams.messages import commands
 from streams.messages.commands import Command
 from streams.messages.plan import ANY, Backoff, PlanAction, PlanRule, RecoveryPlan
@@ -175,6 +176,9 @@ class Script:
 
     def base(self) -> dict[str, Any]:
         return self.world.operators._base()
+
+    def base_of_controls(self) -> dict[str, Any]:
+        return {**self.base(), "job": subjects.CONTROLS}
 
     def waits(self, seconds: float) -> None:
         self.world.now += timedelta(seconds=seconds)

@@ -2,14 +2,14 @@
 
 With the rule in place the same story breaks none. The ways were found by an exhaustive model of the protocol, by
 this simulator, or are told in the design. A story's second member names the planted bugs that it must show; those of
-`of_people` and `of_what_it_can` show none: they go where runs of the seed do not come, or hardly.
+`of_people`, `of_the_rules` and `of_what_it_can` show none: they go where runs of the seed do not come, or hardly.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from tests.simulator.scenarios import of_people, of_the_history, of_what_it_can, on_kubeflow, on_slurm
+from tests.simulator.scenarios import of_people, of_the_history, of_the_rules, of_what_it_can, on_kubeflow, on_slurm
 from tests.simulator.script import Script
 
 Story = Callable[[], Script]
@@ -28,6 +28,8 @@ STORIES: tuple[tuple[Story, tuple[str, ...]], ...] = (
     (of_the_history.a_history_restored_from_before_the_start, ("regression-guard-off",)),
     (of_the_history.a_history_restored_and_the_object_unseen, ("regression-judged-without-the-floor",)),
     (of_the_history.a_history_restored_and_grown_past_the_loss, ("regression-judged-by-number-alone",)),
+    (on_slurm.a_hold_asked_anew_while_a_release_is_on_its_way, ("hold-judged-while-a-call-may-land",)),
+    (on_slurm.a_release_asked_while_the_hold_is_on_its_way, ("released-while-a-hold-may-land",)),
     (on_slurm.a_hold_asked_anew_before_the_last_was_released, ("release-while-another-hold-is-in-force",)),
     (
         on_slurm.a_start_without_an_answer_beside_a_clock_that_is_ahead,
@@ -47,5 +49,5 @@ STORIES: tuple[tuple[Story, tuple[str, ...]], ...] = (
     (on_kubeflow.kueue_admits_an_evicted_object_again, ("kueue-without-the-pod-fence",)),
     (of_the_history.a_history_restored_under_a_living_supervisor, ()),
     (of_the_history.two_supervisors_and_one_revision, ("append-without-expectation",)),
+    *((story, ()) for story in (*of_people.TOLD, *of_the_rules.TOLD, *of_what_it_can.TOLD)),
 )
-    *((story, ()) for story in (*of_people.TOLD, *of_what_it_can.TOLD)),

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from streams import subjects
 from streams.messages import commands
 from streams.messages.commands import Command
 from streams.messages.plan import PlanAction, PlanRule, RecoveryPlan
@@ -231,13 +230,11 @@ def orders_for_an_object_that_has_ended_for_good() -> Script:
 def controls_that_stand_already() -> Script:
     """The same order twice is one order; what stands is not ordered again."""
     s = Script("slurm")
-    order = commands.SetControls(**{**s.base(), "job": subjects.CONTROLS}, retries=commands.Retries.OFF)
+    order = commands.SetControls(**s.base_of_controls(), retries=commands.Retries.OFF)
     accepted(s, order)
     accepted(s, order)
     refused(s, replace(order, command="again"), RefusalCode.NO_CHANGE)
-    accepted(
-        s, commands.SetControls(**{**s.base(), "job": subjects.CONTROLS}, retries=commands.Retries.ON, observe=True)
-    )
+    accepted(s, commands.SetControls(**s.base_of_controls(), retries=commands.Retries.ON, observe=True))
     return s
 
 

@@ -1,0 +1,177 @@
+"""Rules that runs of the seed seldom ask for: what a plan answers, holds that end a run, limits that pass."""
+
+from __future__ import annotations
+
+from streams.messages import commands
+from streams.messages.reasons import Reason
+from streams.messages.values import CauseKind, Disposition, Outcome, Verb
+from tests.simulator.scenarios.of_people import accepted
+from tests.simulator.scenarios.steps import ended, running
+from tests.simulator.script import IN_PLACE, Script
+
+
+def sent(s: Script, verb: Verb) -> int:
+    """How many calls of this verb the history holds."""
+    return sum(call.verb is verb for call in s.world.watch.record.calls.values())
+
+
+def gated_again(s: Script) -> None:
+    """The run's processes stop, and a requeue is complete."""
+    s.cluster.processes_stop(s.first)
+    s.cluster.complete(s.first)
+    s.settles(s.one)
+
+
+def a_run_that_never_started() -> Script:
+    """Opened, it waits for nodes past `start_within`: stopped, and its end says that it never started."""
+    s = Script("slurm", start_within=120)
+    s.settles(s.one, 3)
+    s.waits(200)
+    s.settles(s.one, 2)
+    assert any(call.reason is Reason.START_WITHIN for call in s.world.watch.record.calls.values())
+    s.cluster.write_row(s.first)
+    s.waits(70)
+    s.settles(s.one, 2)
+    causes = [submission.cause for submission in s.world.watch.record.submissions if submission.cause is not None]
+    assert [cause.kind for cause in causes] == [CauseKind.NEVER_STARTED]
+    return s
+
+
+def a_hold_that_ends_the_run() -> Script:
+    """A requeue into the gate is authorized with the hold, once; then the job stands at its gate."""
+    s = running("slurm")
+    s.holds(now=True)
+    s.settles(s.one, 2)
+    gated_again(s)
+    s.settles(s.one, 2)
+    assert sent(s, Verb.REQUEUE) == 1
+    s.releases()
+    s.settles(s.one, 2)
+    return s
+
+
+def a_hold_that_meets_a_requeue_already_asked() -> Script:
+    """The requeue ends the run; a second one is not authorized for the hold."""
+    s = running("slurm")
+    s.requeues(0)
+    s.holds(now=True)
+    s.settles(s.one, 2)
+    assert len(s.world.watch.record.requeues) == 1
+    return s
+
+
+def a_hold_lifted_after_the_run_was_requeued() -> Script:
+    """The object is back at its gate, which is the same bit: no release is sent."""
+    s = running("slurm")
+    s.holds()
+    s.settles(s.one, 2)
+    s.requeues(0)
+    s.settles(s.one)
+    gated_again(s)
+    s.releases()
+    s.settles(s.one, 2)
+    assert sent(s, Verb.RELEASE) == 0
+    return s
+
+
+def a_release_that_begins_a_run() -> Script:
+    """Plain Kubeflow: held once, opened in vain and held again, an object is let run by its release, as by an Open."""
+    s = Script("kubeflow")
+    s.settles(s.one, 3)
+    s.holds()
+    s.settles(s.one)
+    s.cluster.observe(s.first)
+    s.settles(s.one)
+    s.releases()
+    s.settles(s.one)
+    s.waits(40)
+    s.passes(s.one)
+    for request in ("open: read", "open: list"):
+        s.arrives(s.sent(request))
+        s.answers(s.sent(request))
+    s.world.orphans.remove(s.loses(s.sent("open")))
+    s.rest()
+    s.holds()
+    s.waits(60)
+    s.settles(s.one)
+    stranger = s.people.submit(s.world.name)
+    s.releases()
+    s.settles(s.one, 2)
+    assert sent(s, Verb.RELEASE) == 0
+    accepted(s, commands.Dispose(**s.base(), target=stranger.ref, disposition=Disposition.IGNORE))
+    s.settles(s.one)
+    assert sent(s, Verb.RELEASE) == 1
+    s.moves_on(s.first)
+    s.settles(s.one)
+    return s
+
+
+def a_release_beside_an_administrators_hold() -> Script:
+    """It is refused, and not asked again at once."""
+    s = Script("slurm")
+    s.settles(s.one, 3)
+    s.holds()
+    s.settles(s.one, 2)
+    s.people.hold(s.first, admin=True)
+    s.releases()
+    s.settles(s.one, 4)
+    assert sent(s, Verb.RELEASE) == 1
+    return s
+
+
+def an_end_while_retries_are_off() -> Script:
+    """The plan has a rule for it; nothing follows until a person turns retries on again."""
+    s = running("slurm")
+    off = commands.SetControls(**s.base_of_controls(), retries=commands.Retries.OFF)
+    accepted(s, off)
+    ended(s)
+    s.settles(s.one, 2)
+    assert len(s.world.watch.record.submissions) == 1
+    accepted(s, commands.SetControls(**s.base_of_controls(), retries=commands.Retries.ON))
+    s.settles(s.one, 2)
+    assert len(s.world.watch.record.submissions) == 2
+    return s
+
+
+def a_preempted_object_that_came_back() -> Script:
+    """Kueue suspends what it preempts: the plan's requeue needs no call, the next run opens at the gate."""
+    s = running("kueue", plan=IN_PLACE)
+    for _ in range(3):
+        s.moves_on(s.first)
+        s.settles(s.one)
+    s.mishaps.preempt(s.first)
+    for _ in range(4):
+        s.moves_on(s.first)
+        for pod in tuple(s.first.pods):
+            s.cluster.pod_goes(pod)
+        s.settles(s.one)
+    assert len(s.world.watch.record.submissions) == 1
+    assert len(s.world.watch.record.requeues) == 1
+    return s
+
+
+def a_requeue_that_comes_to_nothing() -> Script:
+    """The object was purged meanwhile: the end that paid for it has a new submission instead."""
+    s = running("slurm-plain", plan=IN_PLACE)
+    ended(s)
+    s.passes(s.one)
+    s.passes(s.one)
+    s.cluster.purge(s.first)
+    s.rest()
+    s.settles(s.one, 3)
+    assert len(s.world.watch.record.submissions) == 2
+    assert s.world.watch.record.outcome is None or s.world.watch.record.outcome.outcome is Outcome.FAILED
+    return s
+
+
+TOLD = (
+    a_run_that_never_started,
+    a_hold_that_ends_the_run,
+    a_hold_that_meets_a_requeue_already_asked,
+    a_hold_lifted_after_the_run_was_requeued,
+    a_release_that_begins_a_run,
+    a_release_beside_an_administrators_hold,
+    an_end_while_retries_are_off,
+    a_preempted_object_that_came_back,
+    a_requeue_that_comes_to_nothing,
+)
