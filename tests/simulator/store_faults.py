@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from streams import codec
 from streams.messages.events import Envelope
 from tests.simulator.ledger import JOB
 
@@ -37,12 +38,24 @@ class StoreFaults:
             world.ledger.store(JOB, b'{"v":1,"id":"not an id","event":{"type":"JobCancelled"}}')
             world.watch.stored(None)
             return "bytes without a valid envelope are stored"
+        if draws.chance(levels["repeated-event"] * 4) and world.ledger.entries:
+            return self._again()
         if draws.chance(levels["brake"] * 2):
             world.faults["brake"] += 1
             draws.pick(world.processes).notice_a_burst()
             return "a dozen other jobs end at once"
         world.ledger.noise(1 + draws.below(3))
         return ""
+
+    def _again(self) -> str:
+        """An event is stored a second time, as by a mirror that was promoted: under its id it is the same one."""
+        again = self.world.draws.pick(self.world.ledger.entries).content
+        if not isinstance(again, Envelope):
+            return ""
+        self.world.faults["repeated-event"] += 1
+        self.world.ledger.store(JOB, codec.encode_event(again))
+        self.world.watch.stored(None)
+        return f"the store holds {type(again.event).__name__} a second time"
 
     def _later_release(self) -> str:
         """A writer of a later release: an event type that this one does not know, or a field that it does not."""

@@ -60,7 +60,7 @@ CLUSTER = (
     "deny-cessation",
     "slow-end",
 )
-HISTORY = ("restore", "unknown-event", "quarantine", "brake")
+HISTORY = ("restore", "unknown-event", "quarantine", "brake", "repeated-event")
 # What keeps a gate shut, or stops every decision, for long: in few runs, so that the others go far.
 RARE = (*HISTORY, "foreign", "refuse-start", "deny-cessation", "lost-record", "controls")
 # Half of the runs have a theme: its faults often, the others hardly, so that what belongs together meets.
@@ -85,6 +85,9 @@ THEMES: dict[str, tuple[str, ...]] = {
     "lagging-below": ("controllers-lag", "cancel"),
     "replaced": ("resubmit", "call-late"),
     "quota": ("preempt", "old-ready", "slow-end"),
+    "repeated": ("repeated-event", "hold", "release"),
+    "late-looks": ("append-late",),
+    "comes-back": ("hand-requeue", "slow-start", "lose-node", "stragglers", "call-late"),
     "called-off": ("cancel", "call-late", "requeue"),
     "back": ("requeue", "lose-node", "stragglers"),
     "reopened": ("requeue", "call-late", "hand-release"),
@@ -97,6 +100,7 @@ THEMED = (40, 160, 320)
 SELDOM = ("foreign",)
 BEGINS = {
     "late": "",
+    "late-looks": "",
     "starts": "",
     "lagging": "",
     "holds": "gated",

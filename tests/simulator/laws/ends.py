@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from adapters.simulated.slurm_job import JobState, SlurmJob
 from streams.messages.events import (
     CallReplied,
+    Entry,
     Envelope,
     Event,
+    ObjectsSeen,
     OutcomeDecided,
     StopVerified,
     SubmissionAuthorized,
@@ -34,6 +37,18 @@ class AbsenceIsNoEnd(Law):
                 self._cannot_land(event.target)
             case _:
                 pass
+
+    def after(self, entry: Entry) -> None:
+        """What is recorded ended has ended: no late look says so of a run that its scheduler has never left."""
+        if not isinstance(entry.content, Envelope) or not isinstance(entry.content.event, ObjectsSeen):
+            return
+        for job in self.world.cluster.jobs:
+            if not isinstance(job, SlurmJob) or job.state is not JobState.RUNNING or job.purged:
+                continue
+            held = self.watch.record.objects.get(job.ref)
+            run = held.run_record(job.run) if held is not None else None
+            if run is not None and run.ended:
+                self.broken(f"{job.ref.id} run {job.run} is recorded ended, and runs as it did")
 
     def _told_truly(self, reply: CallReplied) -> None:
         """A reply says done only of what was done, and refused only of what was not and will not be."""

@@ -105,12 +105,14 @@ SETTLING = (
     ),
     Mutant(
         name="settled-by-recorded-ends",
-        rule="every object in the latest Find has ended",
+        rule="every object in the latest Find has ended; with it: what is seen alive again has not",
         edits=(
-            Edit(f"{SETTLED}:_ended", "sighting.phase is not Phase.ENDED or not held.ended", "not held.accounted"),
-            Edit(f"{SETTLED}:_ended", "            if not held.accounted:\n", "            if False:\n"),
+            Edit(f"{SETTLED}:_ended", "sighting.phase is not Phase.ENDED or not held.ended", "not held.ended"),
+            Edit("projections.sightings:see", "        ended=seen.phase", "        ended=held.ended or seen.phase"),
         ),
         laws=("L3",),
+        shapes=("slurm", "slurm-plain", "slurm-fenced"),
+        theme="comes-back",
     ),
     Mutant(
         name="settled-without-the-find",
@@ -173,6 +175,9 @@ SETTLING = (
             ),
         ),
         laws=("L4", "L3", "L9", "L2", "L6", "L1", "liveness"),
+        steps=450,
+        shapes=("slurm", "slurm-plain", "slurm-fenced"),
+        theme="late-looks",
     ),
     Mutant(
         name="hold-judged-while-a-call-may-land",
@@ -192,6 +197,7 @@ SETTLING = (
         name="repeated-event-folded-twice",
         rule="a repeated id is dropped by the fold",
         edits=(Edit("projections.evolve:evolve", "    if content.id in record.ids:\n", "    if False:\n"),),
-        laws=("L11", "L7"),
+        laws=("L7",),
+        theme="repeated",
     ),
 )
