@@ -88,10 +88,11 @@ THEMES: dict[str, tuple[str, ...]] = {
     "repeated": ("repeated-event", "hold", "release"),
     "late-looks": ("append-late",),
     "comes-back": ("hand-requeue", "slow-start", "lose-node", "stragglers", "call-late"),
+    "re-admitted": ("preempt", "old-ready", "lose-node", "out-of-service"),
     "called-off": ("cancel", "call-late", "requeue"),
     "back": ("requeue", "lose-node", "stragglers"),
     "reopened": ("requeue", "call-late", "hand-release"),
-    "flicker": ("hide", "read-stale", "hand-hold", "hand-release"),
+    "flicker": ("hide", "read-stale"),
     "resubmitted": ("requeue", "resubmit", "call-late"),
     "re-held": ("hold", "release", "call-late", "slow-start"),
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from adapters.simulated.kubeflow import KubeflowCluster
 from adapters.simulated.trainjob import PodState
 from adapters.simulated.truth import BegunBy
+from dispatch.supervisor import Pass, Result
 from streams.messages.calls import OpenCall, RequeueCall
 from streams.messages.events import CallCommitted, Envelope, Event
 from streams.messages.values import Disposition, Phase, Verb
@@ -37,6 +38,20 @@ class NeverTwoAtOnce(Law):
                         f"two executions at once: a pod of {pod.job.ref.id} A={pod.admission.a} began beside one of"
                         f" {old.job.ref.id} A={old.admission.a}, which was told to stop and is alive"
                     )
+
+    def passed(self, ended: Pass) -> None:
+        """No word that a run's processes are gone outlives a look at them: the next gate would rest on it."""
+        if ended.found is None or ended.result not in (Result.QUIET, Result.ACTED):
+            return
+        for seen in ended.found.sightings:
+            held = ended.record.objects.get(seen.object) if seen.phase is Phase.RUNNING else None
+            run = held.run_record(seen.run) if held is not None else None
+            if (
+                run is not None
+                and run.proven
+                and any((e.object, e.run) == (seen.object, seen.run) for e in self.watch.living())
+            ):
+                self.broken(f"{seen.object.id} run {seen.run} was seen to run, and is recorded as gone")
 
     def landed(self, flight: CallFlight) -> None:
         """Nothing is admitted while a pod of the object runs, or one of the job that its list had to show."""

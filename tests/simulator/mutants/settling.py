@@ -162,6 +162,9 @@ SETTLING = (
             ),
         ),
         laws=("L4", "L3"),
+        steps=600,
+        shapes=("kueue",),
+        theme="re-admitted",
         marked=True,
     ),
     Mutant(
