@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from projections.evolve import empty, evolve
 from projections.record import Record
 from streams.errors import ConflictError
 from streams.messages.events import CallReplied, Entry, Envelope, Event, ObjectsSeen, SeenEvent
 from streams.messages.values import Instant, ObjectRef, ReplyOutcome
-from tests.simulator.flight import AppendFlight, Flight
+from tests.simulator.flight import AppendFlight, Flight, ReadFlight
 from tests.simulator.laws.law import Law
-from tests.simulator.ledger import JOB, TENANT
 
 if TYPE_CHECKING:
     from tests.simulator.process import Task
@@ -27,43 +24,40 @@ class EvidenceIsNeverRefused(Law):
     def __init__(self, watch: Watch) -> None:
         super().__init__(watch)
         self._lacked: dict[ObjectRef, Instant] = {}
+        self._records: list[Record] = []
         self._there: dict[Task, int] = {}
 
     def after(self, entry: Entry) -> None:
-        """Note which Find lacked what."""
+        """Note which Find lacked what, and the record as it is now."""
         event = entry.content.event if isinstance(entry.content, Envelope) else None
         if isinstance(event, ObjectsSeen):
             self._lacked.update(dict.fromkeys(event.missing, event.as_of))
+        self._records.append(self.watch.record)
 
     def restored(self) -> None:
         self._lacked.clear()
+        self._records.clear()
         self._there.clear()
 
     def answered(self, task: Task, flight: Flight) -> None:
-        if not isinstance(flight, AppendFlight) or not isinstance(flight.envelope.event, SeenEvent):
-            return
+        """A conflict leaves evidence unseen, until it is stored, or a look at the tail shows that it is news no more."""
         if task.what == "command":
             return
-        if isinstance(flight.error, ConflictError):
-            task.unseen = flight.envelope.event
-            self._there[task] = flight.error.current or 0
-        elif flight.error is None:
-            task.unseen = None
+        if isinstance(flight, AppendFlight) and isinstance(flight.envelope.event, SeenEvent):
+            if isinstance(flight.error, ConflictError):
+                task.unseen = flight.envelope.event
+                self._there[task] = flight.error.current or 0
+            elif flight.error is None and type(task.unseen) is type(flight.envelope.event):
+                task.unseen = None
+        elif isinstance(flight, ReadFlight) and flight.error is None and task.unseen is not None:
+            there = self._there.get(task, 0)
+            if not all(self._is_news(record, task.unseen) for record in self._records if record.revision >= there):
+                task.unseen = None
 
     def finished(self, task: Task) -> None:
-        event, there = task.unseen, self._there.pop(task, 0)
-        if event is None or task.failed or not self._is_news(self.watch.record, event):
-            return
-        if all(self._is_news(record, event) for record in self._records_since(there)):
-            self.broken(f"{type(event).__name__} met a conflict and was dropped although it is news")
-
-    def _records_since(self, revision: int) -> Iterator[Record]:
-        """The record as it was right after the event that the conflict named, and after each one since."""
-        record = empty(TENANT, JOB)
-        for entry in self.world.ledger.entries:
-            record = evolve(record, entry)
-            if entry.revision >= revision:
-                yield record
+        self._there.pop(task, None)
+        if task.unseen is not None and not task.failed:
+            self.broken(f"{type(task.unseen).__name__} met a conflict and was dropped although it is news")
 
     def _is_news(self, record: Record, event: Event) -> bool:
         if isinstance(event, CallReplied):
@@ -80,4 +74,12 @@ class EvidenceIsNeverRefused(Law):
             lacked_at = self._lacked.get(seen.object)
             if held is not None and held.missing and lacked_at is not None and lacked_at < event.as_of:
                 return True
-        return False
+        return any(self._was_there(record, ref, event) for ref in event.missing)
+
+    @staticmethod
+    def _was_there(record: Record, ref: ObjectRef, event: ObjectsSeen) -> bool:
+        """Whether an older look is the last that is told of an object which this one lacks."""
+        held = record.objects.get(ref)
+        if held is None or held.missing or held.accounted:
+            return False
+        return held.as_of is not None and held.as_of < event.as_of

@@ -21,16 +21,19 @@ class NothingIsForgotten(Law):
                 self.broken("settled without a Find, although something was started")
             return
         self._since = self.watch.found_at(content.event.as_of)
-        self._nothing_in_doubt(self.world.finds.get(content.event.as_of))
+        found = self.world.finds.get(content.event.as_of)
+        if found is None:
+            self.broken("settled by a Find that was never made")
+        self._nothing_in_doubt(found)
         for flight in self.world.calls_on_their_way():
             call = flight.request.call
             if call is not None and flight.request.verb not in ("stop", "stop-job"):
                 self.broken(f"settled, and {flight.request.verb} #{call.call} can still land")
 
-    def _nothing_in_doubt(self, found: Found | None) -> None:
+    def _nothing_in_doubt(self, found: Found) -> None:
         """No foreign object that nobody disposed of, and under `manual` no attempt that may have made one."""
         chronicle = self.watch.chronicle
-        for seen in found.sightings if found is not None else ():
+        for seen in found.sightings:
             if seen.tag is None and seen.object not in chronicle.disposed and not chronicle.cancelled:
                 self.broken(f"settled, and nobody has disposed of {seen.object.id}, which is foreign")
         if not chronicle.manual:

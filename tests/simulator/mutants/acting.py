@@ -27,7 +27,7 @@ ACTING = (
                 "    return _after(record, stored, revision)\n",
             ),
         ),
-        laws=("L7", "raised"),
+        laws=("L7",),
         marked=True,
     ),
     Mutant(
@@ -42,7 +42,7 @@ ACTING = (
                 "    return _after(record, stored, revision)\n",
             ),
         ),
-        laws=("L7", "L2", "raised"),
+        laws=("L7", "L2"),
     ),
     Mutant(
         name="call-before-its-intent",
@@ -183,12 +183,14 @@ ACTING = (
         edits=(
             Edit(
                 f"{SUPERVISOR}:_pass",
-                "        return Pass(Result.UNREACHABLE, record, why=str(error))\n",
-                "        able = await adapter.capabilities()\n"
-                "        found = Found(as_of=record.as_of or hands.clock())\n",
+                "        found = await adapter.find(name)\n",
+                "        try:\n"
+                "            found = await adapter.find(name)\n"
+                "        except UnreachableError:\n"
+                "            found = Found(as_of=hands.clock())\n",
             ),
         ),
-        laws=("L4", "L9", "L3", "L14", "raised"),
+        laws=("L4", "L9", "L3", "L14"),
     ),
     Mutant(
         name="a-conflict-does-not-stop-deciding",
