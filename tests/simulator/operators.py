@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from adapters.simulated.slurm_job import SlurmJob
@@ -9,7 +10,7 @@ from adapters.simulated.trainjob import TrainJob
 from dispatch.supervisor import Result
 from projections.controls import Controls, fold_controls
 from projections.intents import may_carry_our_hold
-from projections.record import Record
+from projections.record import ObjectRecord, Record
 from projections.sightings import waiting_nodes
 from streams import codec, subjects
 from streams.messages import commands
@@ -22,6 +23,7 @@ from tests.simulator.moves_slurm import SlurmMoves
 if TYPE_CHECKING:
     from tests.simulator.world import World
 
+QUEUES_FOR_EVER = timedelta(minutes=15)
 VERBS = ("cancel", "hold", "release", "requeue", "dispose", "attest", "resubmit", "repeat", "controls")
 
 
@@ -170,10 +172,16 @@ class Operators:
             return commands.ReleaseJob(**base(), instances=tuple(h.instance for h in record.in_force))
         canonical = record.canonical()
         if canonical is not None and not record.over:
-            if canonical.ignored or canonical.hold is HoldSeen.LAUNCH_FAILED:
+            if canonical.ignored or canonical.hold is HoldSeen.LAUNCH_FAILED or self._queues_for_ever(canonical):
                 return commands.RequeueJob(**base(), run=canonical.run, resubmit=True)
         self._release_at_the_scheduler(record)
         return self._disposal(record) or self._attest(record)
+
+    def _queues_for_ever(self, held: ObjectRecord) -> bool:
+        """Kueue has admitted it and its pods wait behind their fence: only a person sees that no nodes are lacking."""
+        if held.phase is not Phase.QUEUED or held.since is None:
+            return False
+        return self.world.now - held.since >= QUEUES_FOR_EVER
 
     def _release_at_the_scheduler(self, record: Record) -> None:
         """A hold that no call of this history placed is released where it was placed, by hand (R20)."""
