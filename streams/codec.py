@@ -40,6 +40,10 @@ EVENT_TYPES = frozenset(event.__name__ for event in get_args(Event))
 _SEQUENCE_ID = re.compile(r"seq-[0-9]+\Z")
 _UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _encoder = msgspec.json.Encoder(order="deterministic")
+ENV_NAMES = (
+    "spec.env: a name is of letters, digits and _, and names that begin with DISPATCH_ are reserved; choose another"
+)
+_RESERVED_NAME = "(?!DISPATCH_)"  # of the pattern that msgspec quotes
 _envelopes = msgspec.json.Decoder(Envelope)
 _commands = msgspec.json.Decoder(Command)
 _receipts = msgspec.json.Decoder(Receipt)
@@ -138,6 +142,8 @@ def decode_command(subject: str, data: bytes) -> Command:
     try:
         command = _commands.decode(data)
     except _UNREADABLE as error:
+        if _RESERVED_NAME in str(error):
+            raise CodecError(ENV_NAMES, code=RefusalCode.INVALID_SPEC, command=_command_id(data)) from error
         raise CodecError(f"not a command: {error}", command=_command_id(data)) from error
     _check_command(address, command)
     return command

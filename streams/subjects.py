@@ -177,8 +177,8 @@ def gap(generation: int) -> str:
 
 
 def out_of_shard(stored: str) -> str:
-    """The subject that was published, from the one under which a work queue stores it."""
-    return "dispatch." + stored.split(".", 3)[-1]
+    """The subject that was published, from the one under which a work queue stores it; itself if it has no place."""
+    return "dispatch." + stored.split(".", 3)[-1] if stored.startswith("dispatch.shard.") else stored
 
 
 def parse_job(subject: str) -> tuple[str, str]:

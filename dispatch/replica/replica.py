@@ -29,6 +29,7 @@ from projections.record import Record
 from streams.errors import BusUnreachableError, NotPermittedError, StreamError, UndecidedError, WrongStreamError
 from streams.messages.events import Entry
 from streams.ports import Bus
+from streams.subjects import CONTROLS, is_token
 
 FAULT_RETRY = timedelta(seconds=60)
 
@@ -165,6 +166,10 @@ class Replica:
             pass
         delivery = await self.bus.wakeups.receive(shard, rank=self.rank(shard))
         if delivery is None:
+            return
+        if not (is_token(delivery.tenant) and (is_token(delivery.job) or delivery.job == CONTROLS)):
+            log.warning("a wake-up that names no job", tenant=delivery.tenant[:80], job=delivery.job[:80])
+            await delivery.ack()
             return
 
         if self._reconnects != self.bus.reconnects:

@@ -227,9 +227,12 @@ def _bucket(layout: Layout, stream: str, keys: str) -> Settings:
 
 
 def _consumer(layout: Layout, shard: int, word: str) -> Settings:
+    """The first shard also takes what no transform could place (a `*` for a name), else nobody ever would."""
+    placed = subjects.shard_filter(shard, word)
+    unplaced = {"command": subjects.EVERY_COMMAND, "wake": subjects.EVERY_WAKE}[word]
     return {
         "durable_name": consumer_name(shard),
-        "filter_subject": subjects.shard_filter(shard, word),
+        **({"filter_subjects": [placed, unplaced]} if shard == 0 else {"filter_subject": placed}),
         "deliver_policy": "all",
         "ack_policy": "explicit",
         "ack_wait": round(layout.lease_s * NANOSECONDS),

@@ -151,7 +151,9 @@ async def _consumer(
 
 
 async def _create_consumer(wire: Wire, stream: str, wanted: Settings) -> Settings:
-    method = f"CONSUMER.CREATE.{stream}.{wanted['durable_name']}.{wanted['filter_subject']}"
+    method = f"CONSUMER.CREATE.{stream}.{wanted['durable_name']}"
+    if "filter_subject" in wanted:
+        method += f".{wanted['filter_subject']}"
     made: Settings = (await ask_admin(wire, method, {"stream_name": stream, "config": wanted}))["config"]
     return made
 

@@ -212,7 +212,7 @@ def test_a_command_is_read() -> None:
         ({"spec": {"cluster": "hpc2", "run": {}}}, RefusalCode.INVALID_SPEC, "spec.run: give exactly one"),
         (
             {"spec": {"cluster": "hpc2", "run": {"script": "x"}, "env": {"DISPATCH_X": ""}}},
-            RefusalCode.MALFORMED,
+            RefusalCode.INVALID_SPEC,
             "env",
         ),
         ({"spec": {"cluster": "hpc2", "run": {"script": "x"}, "nodes": 0}}, RefusalCode.MALFORMED, "$.spec.nodes"),

@@ -11,6 +11,7 @@ from streams.jetstream.layout import (
     layout_of,
     streams_of,
 )
+from streams.subjects import EVERY_COMMAND, EVERY_WAKE
 
 LAYOUT = Layout(installation="d1", replicas=3, shards=4, lease_s=0.5)
 
@@ -66,8 +67,13 @@ def test_a_streams_name_carries_its_generation() -> None:
 
 
 def test_no_two_consumers_of_a_queue_take_the_same_message() -> None:
-    filters = [(stream, wanted["filter_subject"]) for stream, wanted in consumers_of(LAYOUT)]
-    assert len(filters) == len(set(filters)) == 2 * LAYOUT.shards
+    filters = [
+        (stream, taken)
+        for stream, wanted in consumers_of(LAYOUT)
+        for taken in wanted.get("filter_subjects", [wanted.get("filter_subject")])
+    ]
+    assert len(filters) == len(set(filters)) == 2 * LAYOUT.shards + 2
+    assert {taken for _, taken in filters if not taken.startswith("dispatch.shard.")} == {EVERY_COMMAND, EVERY_WAKE}
     assert all(wanted["max_ack_pending"] == 1 for _, wanted in consumers_of(LAYOUT))
 
 
