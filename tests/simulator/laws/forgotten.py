@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
-from streams.messages.events import Entry, Envelope, JobSettled
-from streams.messages.values import AttemptRef, Found, ReplyOutcome
+from streams.messages.events import (
+    CallCommitted,
+    Decision,
+    Entry,
+    Envelope,
+    Event,
+    JobSettled,
+    TargetDisposed,
+)
+from streams.messages.values import AttemptRef, Found, MessageRef, ReplyOutcome, Verb
 from tests.simulator.laws.law import Law
 
 
 class NothingIsForgotten(Law):
     number = "L3"
     _since: int | None = None
+
+    def before(self, envelope: Envelope, event: Event) -> None:
+        """After settlement nothing is decided but stops, and what cannot be read."""
+        settled = self.watch.chronicle.settled
+        if not settled or not isinstance(event, Decision):
+            return
+        stops = isinstance(event, CallCommitted) and event.verb is Verb.STOP
+        reads = isinstance(event, TargetDisposed) and isinstance(event.target, MessageRef)
+        if not stops and not reads:
+            self.broken(f"{type(event).__name__} after the settlement at r{settled}")
 
     def after(self, entry: Entry) -> None:
         content = entry.content

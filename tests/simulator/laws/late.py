@@ -28,9 +28,8 @@ class LateCallsUndoNothing(Law):
         if call is None or flight.error is not None:
             return
         intent = self.watch.chronicle.intents.get(call.pair.nonce)
-        if intent is not None and isinstance(intent.event, CallCommitted):
-            if self.world.cluster.host.now() >= intent.event.over_at:
-                self.broken(f"{request.verb} #{call.call} landed after it was over")
+        if intent is not None and self.world.cluster.host.now() >= intent.event.over_at:
+            self.broken(f"{request.verb} #{call.call} landed after it was over")
         if request.verb == "hold":
             self._hold_landed(call.object)  # type: ignore[union-attr]
 
