@@ -67,7 +67,7 @@ class Small(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        return f"{self.about} {self.shape} {self.fault}"
+        return f"{self.about} {self.shape} {self.fault} {self.passes}"
 
 
 class Option(NamedTuple):

@@ -18,12 +18,25 @@ QUICK_STATES = (
     (Small(about="requeue", shape="slurm", fault=Fault.CALL, passes=1), 30),
     (Small(about="requeue", shape="slurm", fault=Fault.APPEND, passes=1), 120),
     (Small(about="requeue", shape="slurm", fault=Fault.CRASH, passes=1), 100),
+    (Small(about="requeue", shape="kubeflow", fault=Fault.CALL, passes=1), 30),
+    (Small(about="requeue", shape="kubeflow", fault=Fault.APPEND, passes=1), 120),
+    (Small(about="requeue", shape="kubeflow", fault=Fault.CRASH, passes=1), 100),
+    (Small(about="requeue", shape="slurm", fault=Fault.CALL, passes=2), 250),
+    (Small(about="cancel", shape="slurm", fault=Fault.CALL, passes=1), 1300),
 )
 QUICK = tuple(small for small, _ in QUICK_STATES)
 STATES = {small.name: states for small, states in QUICK_STATES}
+# What is asked for and one fault: each fault that can strike a call, an append or a supervisor.
+STRUCK = (Fault.CALL, Fault.APPEND, Fault.CRASH)
+FAULTED = tuple(
+    Small(about=about, shape=shape, fault=fault, passes=passes)
+    for about, passes in (("launch", 2), ("cancel", 1), ("requeue", 2))
+    for shape in ("slurm", "kubeflow")
+    for fault in STRUCK
+)
 WORLDS = (
     *QUICK,
-    Small(about="launch", shape="slurm", fault=Fault.CRASH, passes=2),
+    *(small for small in FAULTED if small not in QUICK),
     Small(about="launch", shape="slurm", fault=Fault.STALE, passes=2),
     Small(about="cancel", shape="slurm", fault=Fault.STALE, passes=1),
 )
