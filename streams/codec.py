@@ -40,6 +40,8 @@ EVENT_TYPES = frozenset(event.__name__ for event in get_args(Event))
 _SEQUENCE_ID = re.compile(r"seq-[0-9]+\Z")
 _UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _encoder = msgspec.json.Encoder(order="deterministic")
+SENTENCE_MAX = 400
+TYPE_MAX = 80
 ENV_NAMES = (
     "spec.env: a name is of letters, digits and _, and names that begin with DISPATCH_ are reserved; choose another"
 )
@@ -144,7 +146,7 @@ def decode_command(subject: str, data: bytes) -> Command:
     except _UNREADABLE as error:
         if _RESERVED_NAME in str(error):
             raise CodecError(ENV_NAMES, code=RefusalCode.INVALID_SPEC, command=_command_id(data)) from error
-        raise CodecError(f"not a command: {error}", command=_command_id(data)) from error
+        raise CodecError(f"not a command: {_brief(error)}", command=_command_id(data)) from error
     _check_command(address, command)
     return command
 
@@ -162,7 +164,7 @@ def decode_receipt(data: bytes) -> Receipt:
     try:
         return _receipts.decode(data)
     except _UNREADABLE as error:
-        raise CodecError(f"not a receipt: {error}") from error
+        raise CodecError(f"not a receipt: {_brief(error)}") from error
 
 
 def digest_of(spec: JobSpec, plan: RecoveryPlan | None) -> str:
@@ -189,13 +191,13 @@ def _read_outline(tenant: str, job: str, data: bytes, error: Exception) -> Quara
     try:
         outline = _outlines.decode(data)
     except _UNREADABLE:
-        return Quarantined(why=f"no envelope: {error}")
+        return Quarantined(why=f"no envelope: {_brief(error)}")
     if (outline.tenant, outline.job) != (tenant, job):
         return Quarantined(why=_differs(outline.tenant, outline.job))
     later = outline.v > ENVELOPE_VERSION or outline.event.type not in EVENT_TYPES
     if later or str(error).startswith("Invalid enum value"):
-        return UnknownEvent(type=outline.event.type, v=outline.v)
-    return Quarantined(why=f"no {outline.event.type}: {error}")
+        return UnknownEvent(type=outline.event.type[:TYPE_MAX], v=outline.v)
+    return Quarantined(why=f"no {outline.event.type}: {_brief(error)}")
 
 
 def _event_fault(tenant: str, job: str, envelope: Envelope) -> str:
@@ -209,6 +211,12 @@ def _event_fault(tenant: str, job: str, envelope: Envelope) -> str:
         wrong = "evidence and has a reason" if envelope.reason is not None else "a decision without a reason"
         return f"{type(envelope.event).__name__} is {wrong}"
     return "" if envelope.expected >= 0 else f"{envelope.expected} is no revision"
+
+
+def _brief(error: Exception) -> str:
+    """What is wrong, and where: the middle left out where the sender's own bytes are quoted at length."""
+    text = str(error)
+    return text if len(text) <= SENTENCE_MAX else f"{text[: SENTENCE_MAX // 2]} … {text[-SENTENCE_MAX // 2 :]}"
 
 
 def _differs(tenant: str, job: str) -> str:
