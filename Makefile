@@ -11,7 +11,7 @@ ROOTED := $(notdir $(wildcard tests/integration/compose tests/integration/servic
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup style check test test-all demo bench sim shrink soak mutants small reference lock image wheel clean $(TIERS)
+.PHONY: help setup style check test test-all demo bench sim shrink soak mutants small cover-simulation reference lock image wheel clean $(TIERS)
 .DELETE_ON_ERROR:
 
 
@@ -89,6 +89,11 @@ mutants: $(READY) ## How many seeds catch each planted bug: ONLY= part of a name
 small: $(READY) ## Every interleaving of the simulator's small worlds; counts into docs/simulator/small-worlds.md
 	@echo '== small: every state of every small world, a few minutes on one quiet core'
 	@$(BIN)/python -m tests.simulator.small
+
+SEEDS ?= 0
+cover-simulation: $(READY) ## Branches that simulation alone reaches: docs/simulator/coverage.md; SEEDS= to look for other runs
+	@echo '== cover-simulation: the scripted ways and the recorded runs, under coverage'
+	@$(BIN)/python -m tests.simulator.reached --seeds $(SEEDS) --page
 
 bench: $(READY) ## What it costs: each figure beside its yardstick, in one run; a table, and docs/benchmarks
 	@echo '== bench: real servers and processes, about five minutes on two quiet cores'

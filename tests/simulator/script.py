@@ -35,7 +35,7 @@ def spec(**fields: Any) -> JobSpec:
 class Script:
     """Nothing moves unless it is told to. `jobs` are the cluster's objects in the order of their making.
 
-    `can`: what the cluster says it can do otherwise than its shape. Not `submitted`: the job's name is new.
+    Not `submitted`: the job's name is new.
     """
 
     def __init__(
@@ -44,7 +44,6 @@ class Script:
         *,
         plan: RecoveryPlan = RETRY,
         replicas: int = 2,
-        can: dict[str, Any] | None = None,
         submitted: bool = True,
         **fields: Any,
     ) -> None:
@@ -56,10 +55,8 @@ class Script:
         self.cluster: Any = self.world.cluster
         self.one = self.world.processes[0]
         self.two = self.world.processes[-1]
-        self.cluster.otherwise = can or {}
         if submitted:
-            self.world.begin()
-            self.rest()
+            self.submits()
 
     @property
     def jobs(self) -> list[Any]:
@@ -68,6 +65,11 @@ class Script:
     @property
     def first(self) -> Any:
         return self.cluster.jobs[0]
+
+    def submits(self) -> None:
+        """The job of this script is submitted."""
+        self.world.begin()
+        self.rest()
 
     # passes and calls
 

@@ -23,7 +23,7 @@ from streams.messages.values import (
 )
 from tests.simulator.ledger import JOB
 from tests.simulator.moves import COMPLETED
-from tests.simulator.scenarios.steps import ended, running
+from tests.simulator.scenarios.steps import ended, running, unable
 from tests.simulator.script import Script, asks_for
 
 REQUEUES = RecoveryPlan(rules=(PlanRule(name="again", on=(CauseKind.PREEMPTED,), do=PlanAction.REQUEUE, budget=1),))
@@ -121,7 +121,8 @@ def an_event_of_a_later_release_is_not_disposed_of() -> Script:
 
 def submits_that_cannot_be_taken() -> Script:
     """Another spec under the name, a cluster nobody serves, a plan or a limit that the cluster cannot keep."""
-    s = Script("slurm", submitted=False, can={"requeue_of": ()})
+    s = Script("slurm", submitted=False)
+    s.cluster.otherwise = {"requeue_of": ()}
     refused(s, submit(s, plan=REQUEUES), RefusalCode.PLAN_UNSUPPORTED)
     refused(s, submit(s, spec=spec(s, time_limit=1)), RefusalCode.INVALID_SPEC)
     refused(s, submit(s, spec=spec(s, cluster="nowhere")), RefusalCode.UNKNOWN_CLUSTER)
@@ -176,10 +177,7 @@ def orders_for_a_job_that_runs() -> Script:
 
 def orders_that_the_cluster_cannot_carry_out() -> Script:
     """It cannot requeue, so it can hold no run now either."""
-    s = Script("slurm", can={"requeue_of": ()})
-    s.settles(s.one, 3)
-    s.moves_on(s.first)
-    s.settles(s.one)
+    s = unable("slurm", requeue_of=())
     refused(s, requeue(s), RefusalCode.NO_REQUEUE)
     refused(s, hold(s, now=True), RefusalCode.NO_HOLD_NOW)
     accepted(s, requeue(s, resubmit=True))

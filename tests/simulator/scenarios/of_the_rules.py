@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from streams.messages import commands
+from streams.messages.plan import ANY, Backoff, PlanAction, PlanRule, RecoveryPlan
 from streams.messages.reasons import Reason
 from streams.messages.values import CauseKind, Disposition, Outcome, Verb
 from tests.simulator.scenarios.of_people import accepted
 from tests.simulator.scenarios.steps import ended, running
 from tests.simulator.script import IN_PLACE, Script
+
+LATER = RecoveryPlan(
+    rules=(PlanRule(name="retry", on=(ANY,), do=PlanAction.REQUEUE, budget=5, backoff=Backoff(first=60.0)),)
+)
 
 
 def sent(s: Script, verb: Verb) -> int:
@@ -164,6 +169,76 @@ def a_requeue_that_comes_to_nothing() -> Script:
     return s
 
 
+def a_retry_in_place_that_waits() -> Script:
+    """Its rule has a backoff: the gate stays shut until it has passed."""
+    s = running("kueue", plan=LATER)
+    for _ in range(3):
+        s.moves_on(s.first)
+        s.settles(s.one)
+    s.mishaps.preempt(s.first)
+    for _ in range(4):
+        s.moves_on(s.first)
+        for pod in tuple(s.first.pods):
+            s.cluster.pod_goes(pod)
+        s.settles(s.one)
+    opened = s.first.a
+    for seconds, more in ((40, 0), (40, 1)):
+        s.waits(seconds)
+        s.settles(s.one, 2)
+        s.moves_on(s.first)
+        assert s.first.a == opened + more
+    return s
+
+
+def a_failed_launch_is_not_run_again_in_place() -> Script:
+    """The object came back with the scheduler's own hold, which no Open of ours lifts: the plan's requeue is a resubmit."""
+    s = running("slurm", plan=IN_PLACE)
+    s.mishaps.launch_fails(s.first)
+    s.settles(s.one, 2)
+    assert len(s.world.watch.record.submissions) == 2
+    return s
+
+
+def a_hold_that_ended_a_run_meets_another_by_hand() -> Script:
+    """Its requeue was carried out; what somebody releases at the scheduler is stopped, not requeued again."""
+    s = running("slurm")
+    s.holds(now=True)
+    s.settles(s.one, 2)
+    gated_again(s)
+    s.people.release(s.first)
+    s.moves_on(s.first)
+    s.settles(s.one, 2)
+    assert (sent(s, Verb.REQUEUE), sent(s, Verb.STOP)) == (1, 1)
+    return s
+
+
+def a_hold_lifted_on_an_object_that_came_back_held() -> Script:
+    """The scheduler requeued it, our hold on it: gate and hold are one bit, so no release opens it, but its Open."""
+    s = running("slurm")
+    s.requeues(0)
+    s.settles(s.one)
+    gated_again(s)
+    s.settles(s.one)
+    s.moves_on(s.first)
+    s.settles(s.one)
+    s.holds()
+    s.settles(s.one, 2)
+    s.requeues(1)
+    s.passes(s.one)
+    late = s.sent("requeue")
+    s.arrives(late)
+    s.world.orphans.remove(s.loses(late))
+    s.rest()
+    s.mishaps.own_requeue(s.first)
+    gated_again(s)
+    s.waits(90)
+    s.settles(s.one)
+    s.releases()
+    s.settles(s.one, 3)
+    assert sent(s, Verb.RELEASE) == 0
+    return s
+
+
 TOLD = (
     a_run_that_never_started,
     a_hold_that_ends_the_run,
@@ -174,4 +249,8 @@ TOLD = (
     an_end_while_retries_are_off,
     a_preempted_object_that_came_back,
     a_requeue_that_comes_to_nothing,
+    a_retry_in_place_that_waits,
+    a_failed_launch_is_not_run_again_in_place,
+    a_hold_that_ended_a_run_meets_another_by_hand,
+    a_hold_lifted_on_an_object_that_came_back_held,
 )

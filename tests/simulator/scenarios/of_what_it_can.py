@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dispatch.supervisor import STEPS_MAX, Result
 from streams.messages.values import CessationBasis, Verb
-from tests.simulator.scenarios.steps import ended, running
+from tests.simulator.scenarios.steps import ended, unable
 from tests.simulator.script import Script
 
 
@@ -20,7 +20,7 @@ def calls_of(s: Script, verb: Verb) -> int:
 
 def a_cluster_that_cannot_tell_of_processes() -> Script:
     """An end that was seen is taken for the processes' too; of an object that is only absent nobody says anything."""
-    s = running("slurm", can={"cessation": False})
+    s = unable("slurm", cessation=False)
     s.mishaps.hide(s.first)
     s.settles(s.one, 2)
     assert basis(s) is None
@@ -33,7 +33,7 @@ def a_cluster_that_cannot_tell_of_processes() -> Script:
 
 def a_cluster_whose_word_is_waited_for_so_long() -> Script:
     """Once the cluster's own time has passed since the end, the processes are presumed gone."""
-    s = running("slurm", can={"presume_after_s": 600.0})
+    s = unable("slurm", presume_after_s=600.0)
     s.cluster.deny_cessation = True
     ended(s)
     s.settles(s.one, 2)
@@ -46,10 +46,7 @@ def a_cluster_whose_word_is_waited_for_so_long() -> Script:
 
 def a_cluster_that_may_only_be_looked_at() -> Script:
     """Nothing is started, opened, held or stopped there; evidence is taken."""
-    s = Script("slurm", can={"read_only": True}, submitted=False)
-    s.cluster.otherwise = {}
-    s.world.begin()
-    s.rest()
+    s = Script("slurm")
     s.cluster.otherwise = {"read_only": True}
     s.settles(s.one, 2)
     assert not s.jobs
@@ -67,7 +64,7 @@ def a_cluster_that_may_only_be_looked_at() -> Script:
 
 def a_cluster_that_cannot_hold() -> Script:
     """The hold is kept by the gate alone; a run goes on, `now` or not, once the cluster can no longer requeue."""
-    s = running("slurm", can={"holds": False})
+    s = unable("slurm", holds=False)
     s.holds(now=True)
     s.cluster.otherwise = {"holds": False, "requeue_of": ()}
     s.settles(s.one, 2)

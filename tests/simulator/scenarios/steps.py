@@ -10,7 +10,19 @@ FAILED = Cause(kind=CauseKind.EXIT_CODE, exit_code=1, rank=0, nodes=("n1",))
 
 def running(shape: str, **fields: object) -> Script:
     """A job whose first object runs."""
-    s = Script(shape, **fields)  # type: ignore[arg-type]
+    return runs(Script(shape, **fields))  # type: ignore[arg-type]
+
+
+def unable(shape: str, **can: object) -> Script:
+    """A job whose first object runs, on a cluster that can do otherwise than its shape."""
+    s = Script(shape, submitted=False)
+    s.cluster.otherwise = can
+    s.submits()
+    return runs(s)
+
+
+def runs(s: Script) -> Script:
+    """Launched, opened and begun."""
     s.settles(s.one, 3)
     s.moves_on(s.first)
     s.moves_on(s.first)
