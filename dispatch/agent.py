@@ -60,6 +60,7 @@ async def serve(settings: BusSettings, options: AgentOptions, say: Callable[[str
         metrics = AgentMetrics(options.cluster)
         metrics.in_hand.set_function(lambda: agent.in_hand)
         agent.tell(metrics.answered)
+        metrics.gone.set(options.attested_by is not None)
         with exposed(metrics.registry, options.metrics):
             await agent.start(wakeups=bus.wakeups)
             host = socket.gethostname()

@@ -32,6 +32,12 @@ class AgentMetrics:
         self.draining = Gauge(
             "dispatch_agent_draining", "1 once this agent was told to stop", ("cluster",), registry=self.registry
         ).labels(cluster)
+        self.gone = Gauge(
+            "dispatch_agent_gone",
+            "1 while a person's word answers for the cluster: that nothing of it is left",
+            ("cluster",),
+            registry=self.registry,
+        ).labels(cluster)
 
     def answered(self, verb: str, outcome: str, took_s: float) -> None:
         """One request and what became of it."""

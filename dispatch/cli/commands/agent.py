@@ -37,6 +37,7 @@ class GoneOptions:
     """What `agent gone` takes."""
 
     directory: str = option("--dir", default=".dispatch-agent", metavar="DIR", help="where its clock is kept")
+    metrics: str | None = option("--metrics", metavar="ADDR", help="serve Prometheus metrics on HOST:PORT")
 
 
 @command(LocalOptions)
@@ -74,9 +75,10 @@ def gone(tool: Tool, options: GoneOptions) -> Exit:
         typed=True,
     )
     by = tool.settings.actor
-    return _served(
-        tool, AgentOptions(cluster=cluster, directory=Path(options.directory), attested_by=by, reason=reason)
+    served = AgentOptions(
+        cluster=cluster, directory=Path(options.directory), metrics=options.metrics, attested_by=by, reason=reason
     )
+    return _served(tool, served)
 
 
 def _cluster(tool: Tool, default: str | None) -> str:

@@ -15,6 +15,7 @@ import msgspec
 import nats
 import pytest
 from nats.aio.client import Client
+from nats.aio.msg import Msg
 
 from adapters import wire
 from adapters.errors import (
@@ -36,7 +37,7 @@ from streams import subjects
 from streams.memory.bus import MemoryBus
 from streams.messages.calls import JobName, StartCall, StopCall
 from streams.messages.spec import SPEC_BYTES_MAX, JobSpec, Run
-from streams.messages.values import CessationAnswer, CessationBasis, Floor, ObjectRef, Phase, Tag
+from streams.messages.values import CessationAnswer, CessationBasis, Floor, Found, ObjectRef, Phase, Sighting, Tag
 from tests.conformance.local_world import LocalWorld
 from tests.conformance.scheduler_world import eventually, job_of
 from tests.servers.nats import NatsNode, one_node
@@ -142,6 +143,25 @@ async def test_a_closed_connection_sends_nothing(stand: Stand) -> None:
     with pytest.raises(UnreachableError):
         await stand.adapter.start(start_call())
     assert stand.cluster.jobs == []
+
+
+async def test_a_newer_agents_field_is_passed_over_and_a_state_that_nobody_knows_is_no_evidence(stand: Stand) -> None:
+    """R25: the scheduler's output changed shape between versions."""
+    ref = ObjectRef(cluster="sim", id="88213", created="0" * 26)
+    found = Found(as_of=datetime.now(UTC), sightings=(Sighting(object=ref, run=0, phase=Phase.RUNNING),))
+    told = wire.encode(wire.FoundReply(found=found))
+    said = b""
+
+    async def answer(message: Msg) -> None:
+        await message.respond(said)
+
+    await stand.near.subscribe(subjects.agents("sim"), cb=answer)
+    await stand.near.flush()
+    said = told.replace(b'"phase":"running"', b'"phase":"running","mood":"fine"')
+    assert await stand.adapter.find(NAME) == found
+    said = told.replace(b'"phase":"running"', b'"phase":"hibernating"')
+    with pytest.raises(UnreachableError, match="cannot be read: Invalid enum value 'hibernating'"):
+        await stand.adapter.find(NAME)
 
 
 async def test_a_call_that_is_not_answered_in_time_may_land_and_is_unknown(stand: Stand) -> None:

@@ -253,6 +253,13 @@ async def late(here: Watched) -> None:
     metrics.answered("start", word_of(DeadlinePassedError("3 s past its deadline")), 0.01)
 
 
+async def gone(here: Watched) -> None:
+    """As `dispatch agent gone` counts itself."""
+    metrics = AgentMetrics("rig")
+    here.registry = metrics.registry
+    metrics.gone.set(1)
+
+
 SCENARIOS: dict[str, Scenario] = {
     "DispatchUnauthorizedRun": unauthorized,
     "DispatchHistoryRegressed": regressed,
@@ -272,6 +279,7 @@ SCENARIOS: dict[str, Scenario] = {
     "DispatchClusterSilent": failing_calls(UnreachableError("no way to the host"), "find"),
     "DispatchCallsUnknown": failing_calls(OutcomeUnknownError("no answer"), "open"),
     "DispatchAgentLate": late,
+    "DispatchClusterGone": gone,
 }
 
 
