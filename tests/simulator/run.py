@@ -12,6 +12,7 @@ from tests.simulator.world import World
 
 STEPS = 300
 AFTER_SETTLED = 80
+RAISED = "raised"
 
 
 class Ran(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,5 +50,5 @@ def run(
     except LawBroken as broken:
         return Ran(seed=seed, world=world, law=broken.law, what=broken.what)
     except Exception as error:  # any: what the real code raises here, it would raise on the bus
-        return Ran(seed=seed, world=world, law="raised", what=f"{type(error).__name__}: {error}")
+        return Ran(seed=seed, world=world, law=RAISED, what=f"{type(error).__name__}: {error}")
     return Ran(seed=seed, world=world)

@@ -188,7 +188,6 @@ DECIDING = (
         edits=(
             Edit(f"{RECOVER}:_resubmit", 'key = f"{rule.name}/{end.key}"', 'key = f"{rule.name}/1.0"'),
             Edit(f"{RECOVER}:_resubmit", "    if ends.has_paid(situation, rule, end.key):\n", "    if False:\n"),
-            Edit(f"{RECOVER}:_resubmit", "    if key in situation.record.keys:\n", "    if False:\n"),
         ),
         laws=("L7",),
     ),

@@ -9,7 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tests.simulator.scenarios import of_people, of_the_history, of_the_rules, of_what_it_can, on_kubeflow, on_slurm
+from tests.simulator.scenarios import (
+    of_people,
+    of_the_end,
+    of_the_history,
+    of_the_rules,
+    of_what_it_can,
+    on_kubeflow,
+    on_slurm,
+)
 from tests.simulator.script import Script
 
 Story = Callable[[], Script]
@@ -20,7 +28,14 @@ STORIES: tuple[tuple[Story, tuple[str, ...]], ...] = (
     (on_slurm.a_requeue_in_place_over_a_lost_node, ("gate-ignores-earlier-runs",)),
     (on_slurm.a_plain_requeue_lands_late_on_an_ended_object, ("gate-ignores-requeues-and-their-ends",)),
     (on_slurm.a_cancel_beside_a_requeue_on_its_way, ("cancel-without-second-stop",)),
-    (on_slurm.a_cancel_beside_a_start_on_its_way, ("clean-up-complete-while-a-start-may-land",)),
+    (
+        on_slurm.a_cancel_beside_a_start_on_its_way,
+        ("clean-up-complete-while-a-start-may-land", "settled-while-a-start-may-land"),
+    ),
+    (of_the_end.an_end_seen_while_a_requeue_can_land, ("end-seen-before-a-requeue-was-over",)),
+    (of_the_end.a_requeue_lands_in_the_gate, ("requeue-not-into-the-gate",)),
+    (of_the_end.a_cancel_of_a_run_that_ends_slowly, ("clean-up-complete-without-a-find",)),
+    (of_the_end.a_run_that_goes_on_after_word_on_its_processes, ("evidence-covers-a-later-execution",)),
     (of_the_history.a_find_made_before_the_record_is_read, ("find-before-read",)),
     (on_slurm.a_hold_that_is_placed_while_an_open_is_on_its_way, ("hold-judged-while-a-call-may-land",)),
     (on_slurm.an_open_while_a_hold_is_in_force, ("gate-opens-while-held",)),
