@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 from dispatch.cli.catalog import VERBS
 from tests.conftest import tiers
-from tests.tidy.sources import ROOT, files, none_of
+from tests.tidy.sources import ROOT, files, none_of, sources
 
 README_LINES_MAX = 120
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
@@ -19,6 +20,7 @@ NAMED_PATH = re.compile(r"`((?:streams|projections|adapters|dispatch|tests|docs|
 MAKE = re.compile(r"\bmake ([a-z][a-z-]*)\b")
 MAKEFILE = (ROOT / "Makefile").read_text()
 TARGET = r"^([a-z][a-z-]*):"
+NAMED_TEST = re.compile(r"`(test_\w+)`")
 VERB = re.compile(r"(?:`|^    )dispatch ([a-z]+)\b", re.MULTILINE)
 
 
@@ -92,6 +94,30 @@ def test_every_tier_has_a_target_and_a_place_in_the_list_of_tiers() -> None:
         assert re.search(rf"^\| `tests/(integration/)?{tier}/` \|", listed, re.MULTILINE), (
             f"tests/README.md lacks {tier}"
         )
+
+
+def every_test() -> set[str]:
+    """The name of every test."""
+    return {
+        node.name
+        for source in sources("tests")
+        for node in source.nodes
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_")
+    }
+
+
+def test_every_test_that_a_document_names_exists() -> None:
+    there = every_test()
+    named = [(document, name) for document in documents() for name in NAMED_TEST.findall(document.read_text())]
+    assert len(named) > 40
+    none_of(f"{document.relative_to(ROOT)}: {name} is no test" for document, name in named if name not in there)
+
+
+def test_every_public_report_is_answered_by_a_test() -> None:
+    page = (ROOT / "docs" / "explanation" / "what-failed-elsewhere.md").read_text()
+    rows = re.findall(r"^\| (R\d+) \|.*\| ([^|]+) \|$", page, re.MULTILINE)
+    assert [number for number, _ in rows] == [f"R{number}" for number in range(1, 26)]
+    none_of(f"{number} names no test" for number, kept_by in rows if not NAMED_TEST.search(kept_by))
 
 
 def test_the_readme_is_read_in_one_go() -> None:
