@@ -274,6 +274,7 @@ DECIDING = (
             ),
         ),
         laws=("L1", "L4", "L3"),
+        theme="again",
         shapes=("kubeflow-unfenced", "kubeflow"),
         marked=True,
     ),
