@@ -1,6 +1,6 @@
 """What a spec and plan must also be, beyond the types: pure, used by the codec and by the job-file reader.
 
-Every fault is found, not only the first. A path is spelled as in the job file (CLI 3): `run.command`, `env.NAME`,
+Every fault is found, not only the first. A path is spelled as in the job file: `run.command`, `env.NAME`,
 `recovery[1].budget`; "" is the whole job.
 """
 

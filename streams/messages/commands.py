@@ -1,4 +1,4 @@
-"""The eight commands a service or person publishes (MESSAGES 3). Imperative, one struct each."""
+"""The eight commands a service or person publishes. Imperative, one struct each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The eighteen events of a job's subject and their envelope (MESSAGES 1 and 5).
+"""The eighteen events of a job's subject and their envelope.
 
 Fourteen decisions, three kinds of evidence, one on the controls subject. The type says which; there is no
 field for it. Past tense, one struct each, frozen, never edited once released (L15).

@@ -1,4 +1,4 @@
-"""The recovery plan: ordered rules, data only. The first rule that fits decides (CLI 3)."""
+"""The recovery plan: ordered rules, data only. The first rule that fits decides."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def paid_key(key: str) -> str:
 
 
 def default_plan(*, requeue_preempted: bool) -> RecoveryPlan:
-    """The plan of a job that names none (DESIGN 13)."""
+    """The plan of a job that names none."""
     preempted = PlanAction.REQUEUE if requeue_preempted else PlanAction.RESUBMIT
     return RecoveryPlan(
         rules=(

@@ -1,4 +1,4 @@
-"""The one receipt (MESSAGES 4): what became of a command. A projection, written by any pass."""
+"""The one receipt: what became of a command. A projection, written by any pass."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person asks to run: `JobSpec`, the wire form of the job file (CLI 3).
+"""What a person asks to run: `JobSpec`, the wire form of the job file.
 
 Durations are seconds, sizes are bytes. `env` is public: it is in the history for ever; secrets go by
 reference in `env_from`. At most `SPEC_BYTES_MAX` encoded.

@@ -26,7 +26,7 @@ class Value(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fa
 
 
 class CauseKind(StrEnum):
-    """Why a run ended (CLI 1.2)."""
+    """Why a run ended."""
 
     COMPLETED = "completed"
     EXIT_CODE = "exit-code"
@@ -227,5 +227,5 @@ class Found(Value, frozen=True, kw_only=True):
 
 
 def epoch_of(submission: int, run: int) -> int:
-    """The execution's number that only grows (DESIGN 8)."""
+    """The execution's number that only grows."""
     return submission * RUNS_PER_SUBMISSION + run
