@@ -1,4 +1,4 @@
-"""What became of a command, from the record (MESSAGES 4). A projection: any pass may write it again.
+"""What became of a command, from the record. A projection: any pass may write it again.
 
 A refusal changes nothing, so no record knows it: `refused` and `malformed` are told when they are decided. All
 the rest is `receipt(record, ...)`, the same whoever asks and however often.

@@ -1,4 +1,4 @@
-"""Every event as one sentence and its code, as `dispatch history` shows it (CLI 2.1).
+"""Every event as one sentence and its code, as `dispatch history` shows it.
 
 A sentence says what the event says and no more: an unknown reply may have made an object, an object that is not
 shown has not ended. The code is the decision's reason, or one word for what was seen.

@@ -1,6 +1,6 @@
 """How evidence of objects changes what is recorded of them: sightings, absence, word on processes.
 
-An older look never overwrites a newer one, except that an end, once seen for a run, stays (DESIGN 5, 6).
+An older look never overwrites a newer one, except that an end, once seen for a run, stays.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The audit view: every stored message of a job as one line, in order, nothing left out (CLI 2.1 `history`).
+"""The audit view: every stored message of a job as one line, in order, nothing left out.
 
 Reads the entries alone, and tells what they say, not what a fold made of them. People name a line by its number
 in the job; messages that cannot be read stand in their place, marked `?`.

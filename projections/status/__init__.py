@@ -47,7 +47,7 @@ __all__ = [
 
 
 def status(record: Record, around: Around) -> Status:
-    """Everything that is told of one job at this revision (CLI 2.1)."""
+    """Everything that is told of one job at this revision."""
     picture = Picture(record, around)
     alerts = alerts_of(picture)
     waits = waits_of(picture)

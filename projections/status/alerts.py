@@ -1,4 +1,4 @@
-"""What stands beside the state (CLI 1.2). One that ends in `!` needs a person."""
+"""What stands beside the state. One that ends in `!` needs a person."""
 
 from __future__ import annotations
 

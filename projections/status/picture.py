@@ -140,7 +140,7 @@ def alive(held: ObjectRecord) -> bool:
 
 
 def unauthorized(held: ObjectRecord) -> bool:
-    """Whether it was last seen running, or ending, in a run that no committed open begins (MESSAGES 7)."""
+    """Whether it was last seen running, or ending, in a run that no committed open begins."""
     if held.foreign or held.ignored or held.missing or held.accounted:
         return False
     run = held.run_record(held.run)

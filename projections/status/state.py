@@ -1,4 +1,4 @@
-"""Which of the eleven states a prefix of a history has, and since when (CLI 1.2). One prefix, one state."""
+"""Which of the eleven states a prefix of a history has, and since when. One prefix, one state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person or a program is told of one job: the document of `dispatch status --json` (CLI 2.1).
+"""What a person or a program is told of one job: the document of `dispatch status --json`.
 
 Keys are only ever added, never change their type; an absent value is null, an empty list is a list. Times inside
 sentences are RFC 3339 in UTC (`words.stamp`), so that a screen can put them in its own zone.
@@ -16,7 +16,7 @@ from streams.messages.values import Instant
 
 
 class State(StrEnum):
-    """The one state that a prefix of a history has (CLI 1.2)."""
+    """The one state that a prefix of a history has."""
 
     ACCEPTED = "accepted"
     LAUNCHING = "launching"
@@ -35,7 +35,7 @@ SETTLED = (State.SUCCEEDED, State.FAILED, State.CANCELLED)
 
 
 class Alert(StrEnum):
-    """What stands beside the state; one that ends in `!` needs a person (CLI 1.2)."""
+    """What stands beside the state; one that ends in `!` needs a person."""
 
     STUCK = "stuck!"
     FOREIGN = "foreign!"
@@ -52,7 +52,7 @@ class Alert(StrEnum):
 
 
 class Nature(StrEnum):
-    """How a wait ends (CLI 1.2)."""
+    """How a wait ends."""
 
     BY_ITSELF = "by-itself"
     WHEN_OTHERS_END = "when-others-end"
@@ -78,7 +78,7 @@ class Can(View, frozen=True, kw_only=True):
 
 
 class Wait(View, frozen=True, kw_only=True):
-    """One wait in its five parts (CLI 1): for what, since when, because of which facts, what ends it, what you can do."""
+    """One wait in its five parts: for what, since when, because of which facts, what ends it, what you can do."""
 
     what: str = msgspec.field(name="for")
     nature: Nature

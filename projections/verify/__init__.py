@@ -1,4 +1,4 @@
-"""Histories against the laws (DESIGN 2), one law a file, with a reading of their own.
+"""Histories against the laws, one law a file, with a reading of their own.
 
 `verify` shares no decision code with the supervisor: it imports the words of `streams.messages` and nothing of
 `evolve`, `settled`, the record or `dispatch`. What a history alone cannot show (L11 to L14) is said to be so. Where

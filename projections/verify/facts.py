@@ -1,6 +1,6 @@
 """What a history says so far, in the verifier's own words: things, and questions about them.
 
-This is not the record, on purpose (DESIGN 3): it is written from the text of the laws alone and shares no code
+This is not the record, on purpose: it is written from the text of the laws alone and shares no code
 with the fold that supervisors decide by, so that one mistake cannot hide in both. `reading` fills it.
 It is mutable and never leaves one call of `verify`.
 """
@@ -42,7 +42,7 @@ class AttemptFacts:
 
     @property
     def counted(self) -> bool:
-        """A Start that found its scheduler unreachable does not count (MESSAGES 8)."""
+        """A Start that found its scheduler unreachable does not count."""
         return not (self.start.refused and self.start.retry)
 
 
@@ -57,7 +57,7 @@ class SubmissionFacts:
 
     @property
     def exhausted(self) -> bool:
-        """It has attempts and each is refused or disposed of (MESSAGES 7)."""
+        """It has attempts and each is refused or disposed of."""
         counted = [a for a in self.attempts if a.counted]
         return bool(counted) and all(a.hopeless for a in counted)
 
@@ -131,7 +131,7 @@ class Facts:
         )
 
     def closed(self, submission: SubmissionFacts) -> bool:
-        """Given up: no canonical, and a newer one is authorized or no object may come of it (MESSAGES 7)."""
+        """Given up: no canonical, and a newer one is authorized or no object may come of it."""
         if submission.canonical is not None:
             return False
         return submission is not self.newest or submission.exhausted
@@ -154,7 +154,7 @@ class Facts:
         ]
 
     def end_stands(self, held: ObjectFacts) -> bool:
-        """It was last seen ended by a Find begun after every requeue of it was over (DESIGN 6, pass order).
+        """It was last seen ended by a Find begun after every requeue of it was over.
 
         An `unclear` look takes no end back: an end that was seen stays a fact.
         """

@@ -1,6 +1,6 @@
 """L1: nothing runs that the record does not authorize.
 
-Judged: what may be authorized, attempted, chosen and opened (MESSAGES 5.1 and 5.4), and that a run of one of our
+Judged: what may be authorized, attempted, chosen and opened, and that a run of one of our
 objects without a committed open is stopped. The last is judged only where the history goes on long enough: it was
 settled, or decisions from `FINDS_TO_STOP` later Finds were made, while that run was still alive and no stop was
 committed. A hold may lie on the object beside its gate; a history does not say where it can, so an open under a

@@ -1,6 +1,6 @@
 """L3: nothing is forgotten.
 
-Judged at `JobSettled`, from what was recorded before it: every clause of DESIGN 6 that a history can show. What an
+Judged at `JobSettled`, from what was recorded before it: every clause of settlement that a history can show. What an
 opened object of a cancelled job still owes is L2's, a run that was left running without leave L1's, a call that
 could still land L10's. A foreign object of a cancelled job needs no disposal once it is accounted for: the cancel
 is a person's authority over all that bears the job's name. Whether an ended object can run again by itself depends

@@ -7,7 +7,7 @@ run that began, of those objects and of this one, is proven gone; every requeue 
 A run began if an open, admit or release of it was committed and not clearly refused, or if it was seen running or
 ending, or ended with nodes. It is proven gone by a word spoken after it began: observed, presumed by the cluster's
 policy, or of persons for every node that was still in doubt; or by a person's `gone` for the object. Of two
-readings of MESSAGES 5.4 (an object's last run, every run) this is the stricter one, DESIGN 2's.
+readings (an object's last run, every run) this is the stricter one, the law's own.
 
 An open of what is not canonical is L1's; here it is judged only against what had begun.
 """
@@ -55,7 +55,7 @@ def _own_runs(held: ObjectFacts, run: int) -> Iterator[str]:
 def _at_its_gate(held: ObjectFacts, run: RunFacts) -> bool:
     """The latest Find shows this run, or an earlier one, still to come: what was opened has not begun it.
 
-    So on Kubernetes, where an undecided admission is answered by a new number (DESIGN 7).
+    So on Kubernetes, where an undecided admission is answered by a new number.
     """
     return held.phase is Phase.GATED and held.run <= run.run and not run.ran
 

@@ -1,7 +1,7 @@
 """L7: no call without its intent, each intent sent once, each budget key used once.
 
 Judged: a reply to a call that no earlier event committed; a call number, attempt or budget key used twice; more
-Starts than `attempts_max` (one that found its scheduler unreachable does not count, MESSAGES 8); more uses of a
+Starts than `attempts_max` (one that found its scheduler unreachable does not count); more uses of a
 rule than its budget; and two clear replies that differ, which only two sends of one call can give. A stop may be
 sent again under its number, since what it hits is condemned.
 """

@@ -98,7 +98,7 @@ def _end_seen(held: ObjectFacts, run: int, *, ending: bool) -> bool:
 
 
 def _present(held: ObjectFacts) -> int:
-    """The run whose end counts: at its gate under a higher number, an object's earlier run is over (MESSAGES 5.2)."""
+    """The run whose end counts: at its gate under a higher number, an object's earlier run is over."""
     earlier = [run for run in held.runs if run < held.run]
     return max(earlier) if held.phase is Phase.GATED and earlier else held.run
 

@@ -38,7 +38,7 @@ from streams.messages.values import AttemptRef, Disposition, MessageRef, Phase, 
 
 
 def read(facts: Facts, entry: Entry) -> None:
-    """Take one more entry into the facts. An event id that was there before changes nothing (MESSAGES 1)."""
+    """Take one more entry into the facts. An event id that was there before changes nothing."""
     facts.number += 1
     facts.revision = entry.revision
     match entry.content:
@@ -194,7 +194,7 @@ def _read_disposal(facts: Facts, event: TargetDisposed) -> None:
 
 
 def _give_up_with(facts: Facts, held: ObjectFacts) -> None:
-    """A word on the object of a submission without a canonical one is a word on its attempt too (MESSAGES 7)."""
+    """A word on the object of a submission without a canonical one is a word on its attempt too."""
     submission = facts.submission(held.submission)
     attempt = facts.attempt(held.submission, held.attempt)
     if submission is None or submission.canonical is not None or attempt is None:
@@ -263,7 +263,7 @@ def _see(facts: Facts, seen: Sighting, look: Look) -> None:
 
 
 def _see_stale(held: ObjectFacts, run: RunFacts, seen: Sighting, look: Look) -> None:
-    """A look older than the one held: only an end that was not known is news (MESSAGES 5.2)."""
+    """A look older than the one held: only an end that was not known is news."""
     if seen.phase is not Phase.ENDED:
         held.stale_number = look.number
     elif not run.ended:

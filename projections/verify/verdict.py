@@ -88,7 +88,7 @@ class Verdict(Value, frozen=True, kw_only=True):
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """What `dispatch verify` prints of this job (CLI 2.4), without the name in front."""
+        """What `dispatch verify` prints of this job, without the name in front."""
         if self.lawful:
             return (f"{self.size}   {self.score}", self.story)
         return (*(breach.line for breach in self.broken), f"{self.size}   {self.score}", self.story)

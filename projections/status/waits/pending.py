@@ -1,4 +1,4 @@
-"""What a scheduler's own reason for not starting something means: which of the four natures (CLI 1.2).
+"""What a scheduler's own reason for not starting something means: which of the four natures.
 
 Slurm's reasons are words without blanks, Kueue's and local's are sentences. A word that is not known counts as a wait that
 ends by itself: the scheduler goes on looking.

@@ -12,7 +12,7 @@ PATIENCE = timedelta(minutes=15)
 
 
 class Waiting(Value, frozen=True, kw_only=True):
-    """A wait. `patience`: after so long since it began, one that should end by itself needs a person (DESIGN 13).
+    """A wait. `patience`: after so long since it began, one that should end by itself needs a person.
 
     `momentary`: the next pass ends it, so it is told only where there is no other.
     """
