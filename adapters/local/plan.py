@@ -115,7 +115,7 @@ def make_plan(one: LocalObject, run: int, site: Site) -> RunPlan:
 
 
 def identity(record: ObjectRecord, run: int) -> dict[str, str]:
-    """The execution's identity (DESIGN 8), and the world as torchrun's users expect it."""
+    """The execution's identity, and the world as torchrun's users expect it."""
     tag, ranks = record.tag, str(record.spec.ranks)
     return {
         "WORLD_SIZE": ranks,

@@ -1,4 +1,4 @@
-"""What answers for a cluster that no longer exists: a person's word that nothing of it is left (MESSAGES 8)."""
+"""What answers for a cluster that no longer exists: a person's word that nothing of it is left."""
 
 from __future__ import annotations
 
