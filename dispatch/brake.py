@@ -1,4 +1,4 @@
-"""The brake: many jobs that ended in one instant make retries wait (DESIGN 6, Controls; R14).
+"""The brake: many jobs that ended in one instant make retries wait (R14).
 
 A lost switch, file system or partition ends jobs by the hundred; each alone would be retried at once, onto the same
 fault. The brake binds retries only, is lifted by hand or by itself, and no law rests on it.

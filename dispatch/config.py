@@ -1,4 +1,4 @@
-"""Where to find the bus, and in whose name: each setting with the place it came from (CLI 1.1).
+"""Where to find the bus, and in whose name: each setting with the place it came from.
 
 First found wins: flag, environment, `.dispatch/` of a running `dispatch up` here or in a parent, the config
 file's `current`. URL and credentials come from one place together. A job's own `DISPATCH_TENANT`, `_JOB`,

@@ -1,4 +1,4 @@
-"""The config file: named contexts, and which one is current (CLI 1.1).
+"""The config file: named contexts, and which one is current.
 
     current: prod
     contexts:

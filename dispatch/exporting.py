@@ -1,4 +1,4 @@
-"""Histories as files: JSON lines with revisions, and a manifest with their SHA-256 (CLI 2.5).
+"""Histories as files: JSON lines with revisions, and a manifest with their SHA-256.
 
 A line is that of `projections.jsonl`, so that `verify --file` reads it anywhere and a restore gives back, byte for
 byte, what stood on the bus.

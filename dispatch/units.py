@@ -1,4 +1,4 @@
-"""Durations and sizes as people write them: always with a unit (CLI 3).
+"""Durations and sizes as people write them: always with a unit.
 
 A duration is one or more numbers with units, largest first: `90s`, `1h30m`, `2d04h`, `250ms`. A size is one
 number with K, M, G or T (powers of 1000), Ki, Mi, Gi or Ti (powers of 1024), or B (bytes).

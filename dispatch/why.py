@@ -87,7 +87,7 @@ class Next(NamedTuple):
 
 
 def why(record: Record, around: Around) -> Why:
-    """What stops the next step, and which clauses stop settlement, at this revision (CLI 2.1)."""
+    """What stops the next step, and which clauses stop settlement, at this revision."""
     picture = Picture(record, around)
     found = next_of(picture)
     return Why(

@@ -1,4 +1,4 @@
-"""The one question: asked plainly, once, and only before what cannot be undone (CLI 1.1).
+"""The one question: asked plainly, once, and only before what cannot be undone.
 
 A script is never left hanging: without a terminal and without `--yes` or `--confirm` nothing is sent, exit 2.
 """

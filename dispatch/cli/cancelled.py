@@ -1,4 +1,4 @@
-"""Waiting for a cancel to get as far as was asked, each stage printed with the event that reached it (CLI 2.3)."""
+"""Waiting for a cancel to get as far as was asked, each stage printed with the event that reached it."""
 
 from __future__ import annotations
 

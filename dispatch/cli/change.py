@@ -1,4 +1,4 @@
-"""The way of everything that changes a job: say where, ask, publish one command, say how far it got (CLI 2.3)."""
+"""The way of everything that changes a job: say where, ask, publish one command, say how far it got."""
 
 from __future__ import annotations
 

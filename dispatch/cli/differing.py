@@ -1,4 +1,4 @@
-"""Which fields of a job's spec and plan differ from what was submitted under its name before (CLI 1.4)."""
+"""Which fields of a job's spec and plan differ from what was submitted under its name before."""
 
 from __future__ import annotations
 

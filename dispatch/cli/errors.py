@@ -1,4 +1,4 @@
-"""Every error that a command can end with, in one form: what happened, why, what to do, a stable code (CLI 1.4)."""
+"""Every error that a command can end with, in one form: what happened, why, what to do, a stable code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The exit codes (CLI 1.3): one table, from which the reference is generated. A command's code agrees with its words."""
+"""The exit codes: one table, from which the reference is generated. A command's code agrees with its words."""
 
 from __future__ import annotations
 

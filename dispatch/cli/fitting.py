@@ -1,4 +1,4 @@
-"""Whether a job fits the cluster it is for, as far as that is known here; told with the file's own lines (CLI 3)."""
+"""Whether a job fits the cluster it is for, as far as that is known here; told with the file's own lines."""
 
 from __future__ import annotations
 

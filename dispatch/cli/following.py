@@ -1,4 +1,4 @@
-"""Following one or several jobs from now on, by reading their histories: `watch`, and `submit --wait` (CLI 2.1).
+"""Following one or several jobs from now on, by reading their histories: `watch`, and `submit --wait`.
 
 Survives a bus that goes away and comes back. Ends by itself at its goal; Ctrl-C leaves, and the job goes on.
 """

@@ -1,4 +1,4 @@
-"""One order to one or several jobs: listed, asked about once, answered one by one (CLI 2.3)."""
+"""One order to one or several jobs: listed, asked about once, answered one by one."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ DURATION = DurationType()
 
 @dataclass(frozen=True, slots=True)
 class GlobalFlags:
-    """The flags that every command takes (CLI 1.1)."""
+    """The flags that every command takes."""
 
     context: str | None = None
     nats: str | None = None

@@ -1,4 +1,4 @@
-"""Progress on stderr: on a terminal after a second, otherwise a line every half minute, with counts (CLI 1.1)."""
+"""Progress on stderr: on a terminal after a second, otherwise a line every half minute, with counts."""
 
 from __future__ import annotations
 

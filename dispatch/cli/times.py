@@ -1,4 +1,4 @@
-"""Times and durations as a person reads them: the zone is named once, in the header (CLI 1.1)."""
+"""Times and durations as a person reads them: the zone is named once, in the header."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A job file -> what may be submitted, or every mistake at once, each with its field and line (CLI 3).
+"""A job file -> what may be submitted, or every mistake at once, each with its field and line.
 
 Pure: bytes, defaults and settings in, a `JobFile` out. The rules of a spec are `streams.messages.checks`' own.
 """

@@ -1,6 +1,6 @@
 """What is wrong with a job file, and the words for it.
 
-JobFileError    one or more mistakes; `str()` is what a person reads (CLI 3)
+JobFileError    one or more mistakes; `str()` is what a person reads
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The words for people of every field: unit, default as written, meaning. Data only (CLI 3).
+"""The words for people of every field: unit, default as written, meaning. Data only.
 
 `docs/reference/job-file.md` is generated from this table and from the wire types. Paths have no indexes.
 """

@@ -59,7 +59,7 @@ def came_back(situation: Situation, held: ObjectRecord) -> RunRecord | None:
     """The run after which the object stands at its gate again though nobody ordered it, and nothing is decided.
 
     Kueue suspends what it preempts, Slurm holds what failed to launch: the next run needs the plan's word, and is
-    never admitted where ranks that had finished would be left out (DESIGN 6, Ended once).
+    never admitted where ranks that had finished would be left out.
     """
     seen = situation.shown.get(held.ref)
     over = [r for r in held.runs if r.begun and r.ended]
@@ -102,7 +102,7 @@ def _ran_for(run: RunRecord | None) -> float | None:
 
 
 def _cause(situation: Situation, held: ObjectRecord, run: RunRecord | None) -> Cause:
-    """The typed cause; a run that our own `start_within` stopped never started (MESSAGES 8)."""
+    """The typed cause; a run that our own `start_within` stopped never started."""
     cause = run.cause if run is not None and run.cause is not None else held.cause
     cause = cause or Cause(kind=CauseKind.UNKNOWN)
     stops = situation.record.calls_on(held.ref, Verb.STOP)
@@ -165,7 +165,7 @@ def avoided(situation: Situation, rule: PlanRule, end: End) -> tuple[str, ...]:
 
 
 def fails_fast(situation: Situation, end: End) -> bool:
-    """The same exit soon after the start, on as many different nodes as the plan says (CLI 3)."""
+    """The same exit soon after the start, on as many different nodes as the plan says."""
     limit = situation.record.plan.fast_fail
     if limit.off or end.cause.kind not in (CauseKind.EXIT_CODE, CauseKind.SIGNAL):
         return False

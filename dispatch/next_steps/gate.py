@@ -36,7 +36,7 @@ def open_gate(situation: Situation) -> tuple[Step, ...]:
 def next_run(situation: Situation, held: ObjectRecord) -> int:
     """The number of the run that an Open begins: the one that a gated object shows.
 
-    On Kubernetes never one that was committed before: an undecided admission is answered by a new A (DESIGN 7).
+    On Kubernetes never one that was committed before: an undecided admission is answered by a new A.
     """
     seen = situation.shown[held.ref]
     if situation.capabilities.first_run == 0:
@@ -59,7 +59,7 @@ def _began_earlier(situation: Situation, held: ObjectRecord, run: int | None) ->
 
 
 def conditions(situation: Situation, held: ObjectRecord) -> tuple[Condition, ...]:
-    """What must hold before the canonical object's gate opens (DESIGN 6, MESSAGES 5.4)."""
+    """What must hold before the canonical object's gate opens."""
     return (
         _wanted(situation),
         _duplicates_retired(situation, held),

@@ -1,4 +1,4 @@
-"""What follows an end: success, a retry by the plan, a hold for a person, or giving up (DESIGN 6, Recovery)."""
+"""What follows an end: success, a retry by the plan, a hold for a person, or giving up."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _rule_hold(situation: Situation, end: End) -> HoldRecord | None:
 
 
 def _after_hold(situation: Situation, asked: HoldRecord, end: End) -> tuple[Step, ...]:
-    """Lifting the hold that a rule asked for authorizes N+1, as a person's order (MESSAGES 8)."""
+    """Lifting the hold that a rule asked for authorizes N+1, as a person's order."""
     if not asked.lifted:
         return ()
     event = SubmissionAuthorized(

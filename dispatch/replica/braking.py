@@ -1,4 +1,4 @@
-"""Pulling the brake: many ends in one instant make retries of that cluster wait (DESIGN 6, Controls; R14)."""
+"""Pulling the brake: many ends in one instant make retries of that cluster wait (R14)."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ class BoundedAdapter:
     """An adapter whose every answer comes within a bound, and which is not asked again while it is silent.
 
     A read that takes too long is Unreachable; a write that takes too long is OutcomeUnknown (L9). A cluster that
-    did not answer is asked once for all its jobs, not once per job (DESIGN 6). `called` hears of every answer: cluster,
+    did not answer is asked once for all its jobs, not once per job. `called` hears of every answer: cluster,
     verb, outcome, seconds.
     """
 

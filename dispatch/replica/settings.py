@@ -1,4 +1,4 @@
-"""How one replica works: bounds and intervals, in seconds (DESIGN 13)."""
+"""How one replica works: bounds and intervals, in seconds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`dispatch agent local|gone`: serve one cluster over the bus, next to its scheduler (CLI 2.5)."""
+"""`dispatch agent local|gone`: serve one cluster over the bus, next to its scheduler."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`dispatch attest NODE`: a person's word that nothing of a job runs on a node (CLI 2.3)."""
+"""`dispatch attest NODE`: a person's word that nothing of a job runs on a node."""
 
 from __future__ import annotations
 

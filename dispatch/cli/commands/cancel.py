@@ -1,4 +1,4 @@
-"""`dispatch cancel JOB…`: final. Commits first, then stops; `--wait` says how far (CLI 2.3)."""
+"""`dispatch cancel JOB…`: final. Commits first, then stops; `--wait` says how far."""
 
 from __future__ import annotations
 

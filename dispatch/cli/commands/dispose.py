@@ -1,4 +1,4 @@
-"""`dispatch dispose`: a person's decision about what dispatch may not decide alone (CLI 2.3)."""
+"""`dispatch dispose`: a person's decision about what dispatch may not decide alone."""
 
 from __future__ import annotations
 

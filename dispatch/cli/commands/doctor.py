@@ -1,4 +1,4 @@
-"""`dispatch doctor [bus|local]`: each line `ok`, `warn` or `FAIL`, with what to change (CLI 2.4)."""
+"""`dispatch doctor [bus|local]`: each line `ok`, `warn` or `FAIL`, with what to change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`dispatch export`: histories as JSON lines with revisions, a manifest and a SHA-256 (CLI 2.5)."""
+"""`dispatch export`: histories as JSON lines with revisions, a manifest and a SHA-256."""
 
 from __future__ import annotations
 

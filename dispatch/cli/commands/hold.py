@@ -1,4 +1,4 @@
-"""`dispatch hold JOB`: no further run starts (CLI 2.3)."""
+"""`dispatch hold JOB`: no further run starts."""
 
 from __future__ import annotations
 

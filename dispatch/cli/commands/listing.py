@@ -1,4 +1,4 @@
-"""`dispatch list`: open jobs, those that need a person first, in one read of the status bucket (CLI 2.2)."""
+"""`dispatch list`: open jobs, those that need a person first, in one read of the status bucket."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`dispatch logs JOB`: what the ranks wrote, each line led by `rank@node` (CLI 2.2)."""
+"""`dispatch logs JOB`: what the ranks wrote, each line led by `rank@node`."""
 
 from __future__ import annotations
 

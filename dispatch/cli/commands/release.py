@@ -1,4 +1,4 @@
-"""`dispatch release JOB`: lift holds made through dispatch (CLI 2.3)."""
+"""`dispatch release JOB`: lift holds made through dispatch."""
 
 from __future__ import annotations
 

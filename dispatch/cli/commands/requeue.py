@@ -1,4 +1,4 @@
-"""`dispatch requeue JOB`: a person's order to run again (CLI 2.3)."""
+"""`dispatch requeue JOB`: a person's order to run again."""
 
 from __future__ import annotations
 

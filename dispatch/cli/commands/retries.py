@@ -1,4 +1,4 @@
-"""`dispatch retries`: kill switch, brake and observe mode of a tenant (CLI 2.3)."""
+"""`dispatch retries`: kill switch, brake and observe mode of a tenant."""
 
 from __future__ import annotations
 

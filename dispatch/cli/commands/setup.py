@@ -1,4 +1,4 @@
-"""`dispatch setup`: make what a bus needs, restore a history, print permissions (CLI 2.5)."""
+"""`dispatch setup`: make what a bus needs, restore a history, print permissions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`dispatch status [JOB]`: what is going on, in one job or in all of them (CLI 2.1)."""
+"""`dispatch status [JOB]`: what is going on, in one job or in all of them."""
 
 from __future__ import annotations
 

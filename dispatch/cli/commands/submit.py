@@ -1,4 +1,4 @@
-"""`dispatch submit`: check the file here, publish one command, print the receipt (CLI 2.2)."""
+"""`dispatch submit`: check the file here, publish one command, print the receipt."""
 
 from __future__ import annotations
 

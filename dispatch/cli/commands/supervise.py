@@ -1,4 +1,4 @@
-"""`dispatch supervise`: one stateless replica, until SIGTERM (CLI 2.5)."""
+"""`dispatch supervise`: one stateless replica, until SIGTERM."""
 
 from __future__ import annotations
 

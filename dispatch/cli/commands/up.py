@@ -1,4 +1,4 @@
-"""`dispatch up`: bus, local cluster and supervisors in one process tree, in the foreground (CLI 2.5)."""
+"""`dispatch up`: bus, local cluster and supervisors in one process tree, in the foreground."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`dispatch verify`: histories against the laws, with code of its own (CLI 2.4)."""
+"""`dispatch verify`: histories against the laws, with code of its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`dispatch watch JOB…`: the state in one line, then what happens from now on (CLI 2.1)."""
+"""`dispatch watch JOB…`: the state in one line, then what happens from now on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`dispatch why JOB`: which condition stops the next step (CLI 2.1). Exit 0 also when nothing does."""
+"""`dispatch why JOB`: which condition stops the next step. Exit 0 also when nothing does."""
 
 from __future__ import annotations
 

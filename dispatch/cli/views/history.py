@@ -1,4 +1,4 @@
-"""`dispatch history`: every event as a sentence, with who and the code (CLI 2.1)."""
+"""`dispatch history`: every event as a sentence, with who and the code."""
 
 from __future__ import annotations
 

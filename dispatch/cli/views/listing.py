@@ -1,4 +1,4 @@
-"""`dispatch list` and `dispatch status` without a name: many jobs in few columns (CLI 2.2)."""
+"""`dispatch list` and `dispatch status` without a name: many jobs in few columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a submit would do, before it does it: `dispatch submit --dry-run` (CLI 2.2)."""
+"""What a submit would do, before it does it: `dispatch submit --dry-run`."""
 
 from __future__ import annotations
 

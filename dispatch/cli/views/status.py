@@ -1,4 +1,4 @@
-"""`dispatch status JOB`: the state and whether a person is needed first, then the waits, then the tables (CLI 2.1)."""
+"""`dispatch status JOB`: the state and whether a person is needed first, then the waits, then the tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`dispatch why JOB`: which condition stops the next step, and which clause stops settlement (CLI 2.1)."""
+"""`dispatch why JOB`: which condition stops the next step, and which clause stops settlement."""
 
 from __future__ import annotations
 
