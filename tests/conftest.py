@@ -23,7 +23,7 @@ TESTS = Path(__file__).parent
 # Programs without which a tier cannot keep its promises. A missing one is a failure, never a skip.
 SERVICES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("conformance", "nats", "kills", "promises", "acceptance"), ("nats-server",)),
-    "compose": ("docker", "debootstrap"),
+    "compose": ("docker", "mmdebstrap"),
     "services": ("nats-server", "nats", "node"),
 }
 

@@ -17,6 +17,16 @@ ROOT = Path(__file__).parents[3]
 IMAGE, BASE = "dispatch-test", "dispatch-test-base"
 HEALTHY_WITHIN_S = 240.0
 SUPERVISORS = 3
+# Run inside a container, so that the daemon may be anywhere: a signal to the process of a name.
+SEND = """
+import os, sys
+from psutil import process_iter
+
+name, number = sys.argv[1], int(sys.argv[2])
+lines = {each: " ".join(each.info["cmdline"] or ()) for each in process_iter(["cmdline"])}
+(found,) = [each for each, line in lines.items() if name in line and each.pid not in (1, os.getpid())]
+found.send_signal(number)
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +45,9 @@ def run(*words: str, env: dict[str, str] | None = None, within_s: float = 240.0)
     return Said(done.returncode, done.stdout + done.stderr)
 
 
-def done(*words: str, env: dict[str, str] | None = None) -> str:
+def done(*words: str, env: dict[str, str] | None = None, within_s: float = 240.0) -> str:
     """The answer of a program that must succeed."""
-    said = run(*words, env=env)
+    said = run(*words, env=env, within_s=within_s)
     assert said.code == 0, f"{' '.join(words)}: {said.out}"
     return said.out
 
@@ -98,12 +108,6 @@ class Composition:
         state: dict[str, Any] = found["State"]
         return state
 
-    def address(self, container: str) -> str:
-        """Its address on the composition's network, which this machine can reach."""
-        (found,) = json.loads(done("docker", "inspect", container))
-        (network,) = found["NetworkSettings"]["Networks"].values()
-        return str(network["IPAddress"])
-
     def healthy(self, service: str) -> None:
         """Until Docker itself says so of every container of the service."""
 
@@ -115,7 +119,7 @@ class Composition:
 
     def dispatch(self, *words: str) -> Said:
         """What a person types."""
-        return run("docker", "exec", f"{self.project}-person", "dispatch", *words)
+        return self.inside(f"{self.project}-person", "dispatch", *words)
 
     def inside(self, container: str, *words: str) -> Said:
         """A program run in a service's container, as that service."""
@@ -137,7 +141,6 @@ class Composition:
         done("docker", "kill", container)
 
     def signal(self, container: str, program: str, number: signal.Signals) -> None:
-        """A signal to the process of that name in the container, as this machine sees it."""
-        lines = done("docker", "top", container, "-eo", "pid,args").splitlines()[1:]
-        (pid,) = [int(line.split()[0]) for line in lines if "tini" not in line and program in line]
-        os.kill(pid, number)
+        """A signal to the process of that name in the container, sent from inside of it."""
+        told = self.inside(container, "python3", "-c", SEND, program, str(int(number)))
+        assert told.code == 0, told.out

@@ -1,21 +1,20 @@
 """The whole of compose.yaml: it comes up healthy, loses a supervisor and a NATS node under load, and every job settles.
 
-Building images and starting eight containers takes longer than other tests may: each has ten minutes here.
+Building images and starting nine containers takes longer than other tests may: each has a quarter of an hour here.
 """
 
 from __future__ import annotations
 
-import asyncio
+import json
 import re
 import signal
 from collections import Counter
 
 import pytest
 
-from streams.jetstream.monitor import read_monitor
-from tests.integration.compose.composition import SUPERVISORS, Composition, done, until
+from tests.integration.compose.composition import IMAGE, SUPERVISORS, Composition, done, run, until
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = pytest.mark.timeout(900)
 
 MARK = 'echo "$DISPATCH_JOB $DISPATCH_EPOCH $RANK'
 WORK = f'{MARK} begin" >> marks; while [ ! -e go ]; do sleep 0.2; done; {MARK} end" >> marks'
@@ -52,6 +51,12 @@ async def attempt():
 
 asyncio.run(attempt())
 """
+READ_MONITOR = """
+import asyncio, json
+from streams.jetstream.monitor import read_monitor
+
+print(json.dumps(asyncio.run(read_monitor("http://nats-1:8222", "jsz?accounts=true&streams=true"))))
+"""
 
 
 def submit(composition: Composition, job: str, text: str) -> None:
@@ -61,12 +66,21 @@ def submit(composition: Composition, job: str, text: str) -> None:
 
 def leader_of_history(composition: Composition) -> str:
     """The service whose server leads the history: its loss is the one that is felt."""
-    (first,) = composition.ids("nats-1")
-    address = f"http://{composition.address(first)}:8222"
-    told = asyncio.run(read_monitor(address, "jsz?accounts=true&streams=true"))
-    streams = [stream for account in told["account_details"] for stream in account.get("stream_detail", ())]
+    told = composition.inside(f"{composition.project}-person", "python3", "-c", READ_MONITOR)
+    assert told.code == 0, told.out
+    accounts = json.loads(told.out)["account_details"]
+    streams = [stream for account in accounts for stream in account.get("stream_detail", ())]
     (history,) = [stream for stream in streams if stream["name"] == "DISPATCH_HISTORY_1"]
     return str(history["cluster"]["leader"])
+
+
+@pytest.mark.usefixtures("images")
+def test_the_image_is_run_by_a_user_without_rights_and_holds_no_tool_to_install_with() -> None:
+    alone = ("docker", "run", "--rm", "--network", "none", "--read-only", "--cap-drop", "ALL")
+    assert "Usage: dispatch" in done(*alone, IMAGE)
+    assert done(*alone, IMAGE, "id", "-un").strip() == "dispatch"
+    assert done(*alone, IMAGE, "dispatch", "doctor", "local").startswith("ok ")
+    assert run(*alone, IMAGE, "python3", "-m", "pip").code == 1
 
 
 def test_what_runs_once_has_ended_well_and_the_supervisors_are_as_many_as_asked_for(composition: Composition) -> None:
