@@ -1,4 +1,4 @@
-"""The command line on a real bus and real processes: what a person types, in the order they would (CLI 2, 4)."""
+"""The command line on a real bus and real processes: what a person types, in the order they would."""
 
 from __future__ import annotations
 

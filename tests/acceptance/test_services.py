@@ -1,4 +1,4 @@
-"""A bus of one's own: setup, supervisors and an agent as separate services, permissions, and a restore (CLI 2.5)."""
+"""A bus of one's own: setup, supervisors and an agent as separate services, permissions, and a restore."""
 
 from __future__ import annotations
 

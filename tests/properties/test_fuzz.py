@@ -38,7 +38,7 @@ def stored() -> list[bytes]:
 
 def commands() -> list[bytes]:
     """A submit of each example, and the other verbs in the form that the schemas give them."""
-    common = {"command": "c-1", "tenant": "nlp", "job": "llama", "at": "2026-11-29T22:08:00Z"}
+    fields = {"command": "c-1", "tenant": "nlp", "job": "llama", "at": "2026-11-29T22:08:00Z"}
     made = []
     for path in JOBS:
         job = read_job_file(path.read_bytes())
@@ -54,7 +54,7 @@ def commands() -> list[bytes]:
         "attest": {"node": "n17", "state": "off", "object": ref, "run": 0},
         "control": {"cluster": "sim", "retries": "off"},
     }
-    return made + [json.dumps({"verb": verb, **common, **more}).encode() for verb, more in others.items()]
+    return made + [json.dumps({"verb": verb, **fields, **more}).encode() for verb, more in others.items()]
 
 
 def an_event(data: bytes) -> None:

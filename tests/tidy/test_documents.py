@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dispatch.cli.catalog import VERBS
 from tests.conftest import tiers
-from tests.tidy.sources import ROOT, files, none_of, sources
+from tests.tidy.sources import ROOT, committed, files, none_of, sources
 
 README_LINES_MAX = 120
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
@@ -20,6 +20,7 @@ NAMED_PATH = re.compile(r"`((?:streams|projections|adapters|dispatch|tests|docs|
 MAKE = re.compile(r"\bmake ([a-z][a-z-]*)\b")
 MAKEFILE = (ROOT / "Makefile").read_text()
 TARGET = r"^([a-z][a-z-]*):"
+ABSENT = re.compile(r"\b(DESIGN|MESSAGES|CLI) [0-9]")
 NAMED_TEST = re.compile(r"`(test_\w+)`")
 VERB = re.compile(r"(?:`|^    )dispatch ([a-z]+)\b", re.MULTILINE)
 
@@ -94,6 +95,18 @@ def test_every_tier_has_a_target_and_a_place_in_the_list_of_tiers() -> None:
         assert re.search(rf"^\| `tests/(integration/)?{tier}/` \|", listed, re.MULTILINE), (
             f"tests/README.md lacks {tier}"
         )
+
+
+def test_nothing_cites_a_document_that_is_not_here() -> None:
+    """Laws (`L4`), public reports (`R7`) and pages of docs/ can be looked up; a section of another paper cannot."""
+    none_of(
+        f"{path.relative_to(ROOT)}:{number}: {found[0]}"
+        for path in committed()
+        if path.suffix in {".py", ".md", ".yml", ".yaml", ".json", ".toml"}
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if (found := ABSENT.search(line)) is not None
+    )
+    assert ABSENT.search("in one session (CLI " + "2.1)")
 
 
 def every_test() -> set[str]:

@@ -34,7 +34,7 @@ class NothingIsForgotten(Law):
         if not isinstance(content, Envelope) or not isinstance(content.event, JobSettled) or self._since is not None:
             return
         if content.event.as_of is None:
-            # Cancelled before any submit: no cluster is known, so none was asked (DESIGN 6, Cancel).
+            # Cancelled before any submit: no cluster is known, so none was asked.
             if self.watch.chronicle.attempts:
                 self.broken("settled without a Find, although something was started")
             return

@@ -1,4 +1,4 @@
-"""Settings (CLI 1.1): first found wins, URL and credentials from one place together, every value with its source."""
+"""Settings: first found wins, URL and credentials from one place together, every value with its source."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Submit, cancel, hold, release, requeue: each happens, is refused, or is the same as before (MESSAGES 3)."""
+"""Submit, cancel, hold, release, requeue: each happens, is refused, or is the same as before."""
 
 from __future__ import annotations
 

@@ -144,7 +144,7 @@ def test_an_object_that_answers_an_attempt_is_news() -> None:
 
 
 def test_a_find_that_completes_a_cancel_is_appended_though_it_shows_nothing_new() -> None:
-    """MESSAGES 7: it changes the record."""
+    """It changes the record."""
     story = Story().submitted().cancelled().call(Verb.STOP_JOB, reason=Reason.CANCELLED).replied()
     story.call(Verb.STOP_JOB, reason=Reason.CALLS_OVER).replied()
     event = news(story.later(1), found(story))

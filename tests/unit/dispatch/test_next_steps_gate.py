@@ -1,4 +1,4 @@
-"""The gate: each condition of an Open blocks alone (DESIGN 6, MESSAGES 5.4)."""
+"""The gate: each condition of an Open blocks alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Holds on the canonical object: placed and released by calls that never undo each other (DESIGN 6, Holds)."""
+"""Holds on the canonical object: placed and released by calls that never undo each other."""
 
 from __future__ import annotations
 

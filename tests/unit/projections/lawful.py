@@ -43,7 +43,7 @@ UNKNOWN, REFUSED = ReplyOutcome.UNKNOWN, ReplyOutcome.REFUSED
 
 
 def plain_success() -> Story:
-    """Submitted, opened, ran, completed, settled: the fourteen events of MESSAGES 9."""
+    """Submitted, opened, ran, completed, settled: fourteen events."""
     story, ref = launched()
     story.opened(ref).later(5).seen((ref, Phase.QUEUED)).later(120).running(ref)
     story.later(7200).ended(ref, nodes=NODES).later(5).ceased(ref)

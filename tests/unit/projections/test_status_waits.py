@@ -1,4 +1,4 @@
-"""Each of the four natures of a wait, and what the waits of a job's way say (CLI 1.2, 2.1)."""
+"""Each of the four natures of a wait, and what the waits of a job's way say."""
 
 from __future__ import annotations
 

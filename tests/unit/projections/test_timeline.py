@@ -1,4 +1,4 @@
-"""The audit view: every message as one line, in the words of CLI 2.1."""
+"""The audit view: every message as one line, in the words that `dispatch history` prints."""
 
 from __future__ import annotations
 

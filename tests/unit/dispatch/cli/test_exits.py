@@ -1,4 +1,4 @@
-"""The exit codes (CLI 1.3): one table, each code with its meaning, each slug with its code."""
+"""The exit codes: one table, each code with its meaning, each slug with its code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands that only read: history, watch, list, verify, logs; they need the bus alone (CLI 2.1, 2.2, 2.4)."""
+"""Commands that only read: history, watch, list, verify, logs; they need the bus alone."""
 
 from __future__ import annotations
 

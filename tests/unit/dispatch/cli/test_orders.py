@@ -1,4 +1,4 @@
-"""What changes a job: asked before what cannot be undone, sent once, told how far it got (CLI 1.1, 2.3)."""
+"""What changes a job: asked before what cannot be undone, sent once, told how far it got."""
 
 from __future__ import annotations
 

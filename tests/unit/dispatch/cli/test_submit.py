@@ -1,4 +1,4 @@
-"""Submit: the file is checked here, the name is said before sending, a dry run shows the plan (CLI 2.2)."""
+"""Submit: the file is checked here, the name is said before sending, a dry run shows the plan."""
 
 from __future__ import annotations
 

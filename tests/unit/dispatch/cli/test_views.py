@@ -1,4 +1,4 @@
-"""What a person sees of one job, made by the real passes: shape and columns of CLI 2.1, at 80 and 100 columns.
+"""What a person sees of one job, made by the real passes: shape and columns, at 80 and 100 columns.
 
 The same text on a terminal and in a pipe, but for colour and cuts.
 """

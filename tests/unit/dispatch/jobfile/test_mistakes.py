@@ -1,4 +1,4 @@
-"""Every mistake is told with its field, its line and what to do, and all of them at once (CLI 3)."""
+"""Every mistake is told with its field, its line and what to do, and all of them at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The samples of CLI 3 are the files under `examples/jobs/`; each is read as it is meant."""
+"""The samples of the job file are the files under `examples/jobs/`; each is read as it is meant."""
 
 from __future__ import annotations
 

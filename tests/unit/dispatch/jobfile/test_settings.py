@@ -1,4 +1,4 @@
-"""`--set key=value`: a dotted path, typed by the field it names (CLI 2.2)."""
+"""`--set key=value`: a dotted path, typed by the field it names."""
 
 from __future__ import annotations
 
