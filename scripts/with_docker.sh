@@ -40,8 +40,8 @@ start() {
     --data-root "$folder/data" --exec-root "$folder/exec" --pidfile "$folder/pid" --host "$DOCKER_HOST" \
     --exec-opt native.cgroupdriver=cgroupfs --cgroup-parent "/dispatch-$$" "$@" >"$folder/log" 2>&1 &
   daemon=$!
-  left=60
-  until timeout 20 docker info >/dev/null 2>&1; do
+  left=45
+  until timeout 5 docker info >/dev/null 2>&1; do
     left=$((left - 1))
     if [ "$left" -eq 0 ] || ! kill -0 "$daemon" 2>/dev/null; then return 1; fi
     sleep 1
