@@ -181,7 +181,7 @@ def page(reached: list[Reach], runs: int) -> str:
         "",
         "`make cover-simulation` writes this page: coverage.py over the scripted ways of `tests/simulator/scenarios` and",
         f"{runs} seeded runs (`tests/simulator/reaching.txt`), no unit test among them. A branch that is reached by none",
-        "and not named below fails the test of the same name.",
+        "and not named below fails `tests/simulator/test_reached.py`.",
         "",
         f"**{done} of {total} branches; all but the {len(UNREACHED)} named below.**",
         "",

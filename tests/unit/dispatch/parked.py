@@ -30,7 +30,7 @@ HELD_AGAIN = (
 )
 ORDERS = (*ONCE_EACH, *HELD_AGAIN)
 # How many passes and landings, in every order of theirs, while so many orders are given.
-MOMENTS = {2: 6, 3: 4, 4: 2}
+MOMENTS = {2: 6, 3: 3, 4: 2}
 
 
 class ParkedDriver(Driver):
