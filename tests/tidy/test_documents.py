@@ -133,6 +133,13 @@ def test_every_public_report_is_answered_by_a_test() -> None:
     none_of(f"{number} names no test" for number, kept_by in rows if not NAMED_TEST.search(kept_by))
 
 
+def test_every_complaint_is_answered_by_a_test() -> None:
+    page = (ROOT / "docs" / "explanation" / "what-users-complain-of.md").read_text()
+    rows = [line for line in page.splitlines() if line.startswith("| ")][1:]
+    assert len(rows) == 22
+    none_of(f"no test: {row[:60]}" for row in rows if not NAMED_TEST.search(row))
+
+
 def test_the_readme_is_read_in_one_go() -> None:
     assert len((ROOT / "README.md").read_text().splitlines()) < README_LINES_MAX
 
