@@ -89,6 +89,7 @@ THEMES: dict[str, tuple[str, ...]] = {
     "late-looks": ("append-late",),
     "comes-back": ("hand-requeue", "slow-start", "lose-node", "stragglers", "call-late"),
     "re-admitted": ("preempt", "old-ready", "lose-node", "out-of-service"),
+    "started": ("cancel", "call-late"),
     "called-off": ("cancel", "call-late", "requeue"),
     "back": ("requeue", "lose-node", "stragglers"),
     "reopened": ("requeue", "call-late", "hand-release"),
@@ -102,6 +103,7 @@ SELDOM = ("foreign",)
 BEGINS = {
     "late": "",
     "late-looks": "",
+    "started": "",
     "starts": "",
     "lagging": "",
     "holds": "gated",

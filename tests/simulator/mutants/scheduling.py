@@ -70,6 +70,7 @@ SCHEDULING = (
             Edit("adapters.simulated.trainjob:TrainJob.phase", "if self.seen_suspend and not live", "if not live"),
         ),
         laws=("L4", "L3", "L2"),
+        steps=500,
         shapes=PLAIN,
         theme="lagging-below",
         marked=True,

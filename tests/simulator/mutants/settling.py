@@ -60,7 +60,7 @@ SETTLING = (
         edits=(Edit(f"{INTENTS}:start_over", "    return attempt.object", "    return True or attempt.object"),),
         laws=("L2", "L3"),
         steps=500,
-        theme="clean-up",
+        theme="started",
         marked=True,
     ),
     Mutant(
@@ -73,7 +73,7 @@ SETTLING = (
         ),
         laws=("L3",),
         steps=500,
-        theme="clean-up",
+        theme="started",
         marked=True,
     ),
     Mutant(
@@ -119,7 +119,8 @@ SETTLING = (
         rule="every object ever recorded has ended",
         edits=(*_clause("_ended(record, shown, capabilities)"),),
         laws=("L3",),
-        theme="ends",
+        shapes=("slurm", "slurm-plain", "slurm-fenced"),
+        theme="comes-back",
     ),
     Mutant(
         name="end-seen-before-a-requeue-was-over",
