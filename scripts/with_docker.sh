@@ -48,16 +48,21 @@ start() {
   done
 }
 
+# A group can be removed once its last process is gone: true when none of ours is left.
+remove_cgroups() {
+  find /sys/fs/cgroup -depth -type d -path "*/dispatch-$$*" -exec rmdir {} + 2>/dev/null || :
+  [ -z "$(find /sys/fs/cgroup -type d -name "dispatch-$$" 2>/dev/null)" ]
+}
+
 # Killed with its process 1, every process of the daemon's world is gone, and with them its mounts and its network.
 stop() {
   kill -KILL "$daemon" 2>/dev/null || :
   wait "$daemon" 2>/dev/null || :
   left=50
-  until rm -rf --one-file-system "$folder/data" "$folder/exec" 2>/dev/null || [ "$left" -eq 0 ]; do
+  until rm -rf --one-file-system "$folder/data" "$folder/exec" 2>/dev/null && remove_cgroups || [ "$left" -eq 0 ]; do
     left=$((left - 1))
     sleep 0.2
   done
-  find /sys/fs/cgroup -depth -type d -path "*/dispatch-$$*" -exec rmdir {} + 2>/dev/null || :
 }
 trap 'stop; rm -rf --one-file-system "$folder"' EXIT
 trap 'exit 130' INT TERM

@@ -15,7 +15,7 @@ from typing import Any
 
 ROOT = Path(__file__).parents[3]
 IMAGE, BASE = "dispatch-test", "dispatch-test-base"
-HEALTHY_WITHIN_S = 240.0
+HEALTHY_WITHIN_S = 360.0
 SUPERVISORS = 3
 # Run inside a container, so that the daemon may be anywhere: a signal to the process of a name.
 SEND = """
@@ -115,7 +115,20 @@ class Composition:
             states = [self.state(each) for each in self.ids(service)]
             return all(state["Health"]["Status"] == "healthy" for state in states)
 
-        until(all_healthy, f"{service} healthy")
+        try:
+            until(all_healthy, f"{service} healthy")
+        except AssertionError as error:
+            raise AssertionError(f"{error}\n{self.told(service)}") from None
+
+    def told(self, service: str) -> str:
+        """Of each container of a service: its state, what its last health checks said, the end of its log."""
+        lines: list[str] = []
+        for container in self.ids(service):
+            state = self.state(container)
+            checks = [each["Output"].strip()[-300:] for each in state.get("Health", {}).get("Log", ())]
+            log = run("docker", "logs", "--tail", "15", container).out
+            lines += [f"{service} {container[:12]}: {state['Status']}", *(f"  check: {each}" for each in checks), log]
+        return "\n".join(lines)
 
     def dispatch(self, *words: str) -> Said:
         """What a person types."""
