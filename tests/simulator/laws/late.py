@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from adapters.simulated.slurm import SlurmCluster
+from adapters.simulated.trainjob import TrainJob
 from adapters.simulated.truth import BegunBy
+from streams.messages.calls import OpenCall
 from streams.messages.events import CallCommitted, Envelope, Event
 from streams.messages.values import ObjectRef, Verb
 from tests.simulator.flight import CallFlight
@@ -32,6 +34,14 @@ class LateCallsUndoNothing(Law):
             self.broken(f"{request.verb} #{call.call} landed after it was over")
         if request.verb == "hold":
             self._hold_landed(call.object)  # type: ignore[union-attr]
+        if isinstance(call, OpenCall):
+            self._open_landed(call)
+
+    def _open_landed(self, call: OpenCall) -> None:
+        """An admission that lands on an object which was stopped since it was read: the stop was decided after it."""
+        for job in self.world.cluster.jobs:
+            if isinstance(job, TrainJob) and job.ref == call.object and job.stopped:
+                self.broken(f"open #{call.call} landed on {job.ref.id}, which was stopped before that")
 
     def _hold_landed(self, ref: object) -> None:
         """A hold that lands although its instances were reported released, and none other is in force."""

@@ -83,10 +83,10 @@ SCHEDULING = (
                 "adapters.simulated.kubeflow:KubeflowCluster.suspend", "    self.write(job)\n", "    self.touch(job)\n"
             ),
         ),
-        laws=("L3", "L2", "L4", "L1"),
-        steps=600,
-        shapes=PLAIN,
-        theme="replaced",
+        laws=("L10", "L3", "L2", "L4", "L1"),
+        steps=500,
+        shapes=("kubeflow-unfenced", "kubeflow", "kueue"),
+        theme="clean-up",
         marked=True,
     ),
     Mutant(
