@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from streams.messages import commands
 from streams.messages.plan import ANY, Backoff, PlanAction, PlanRule, RecoveryPlan
 from streams.messages.reasons import Reason
 from streams.messages.values import CauseKind, Disposition, Outcome, Verb
 from tests.simulator.scenarios.of_people import accepted
-from tests.simulator.scenarios.steps import ended, running
+from tests.simulator.scenarios.steps import FAILED, ended, next_gated, running
 from tests.simulator.script import IN_PLACE, Script
 
 LATER = RecoveryPlan(
@@ -239,6 +241,21 @@ def a_hold_lifted_on_an_object_that_came_back_held() -> Script:
     return s
 
 
+def two_ends_that_are_not_the_same_failure() -> Script:
+    """Soon after the start, each with an exit of its own: the retries go on."""
+    s = running("slurm")
+    ended(s)
+    next_gated(s)
+    s.moves_on(s.jobs[1])
+    s.settles(s.one)
+    s.cluster.exit_by_itself(s.jobs[1], replace(FAILED, exit_code=2, nodes=("n2",)))
+    s.cluster.complete(s.jobs[1])
+    s.cluster.write_row(s.jobs[1])
+    s.settles(s.one, 2)
+    assert len(s.world.watch.record.submissions) == 3
+    return s
+
+
 TOLD = (
     a_run_that_never_started,
     a_hold_that_ends_the_run,
@@ -253,4 +270,5 @@ TOLD = (
     a_failed_launch_is_not_run_again_in_place,
     a_hold_that_ended_a_run_meets_another_by_hand,
     a_hold_lifted_on_an_object_that_came_back_held,
+    two_ends_that_are_not_the_same_failure,
 )
