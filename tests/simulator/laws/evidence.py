@@ -51,7 +51,9 @@ class EvidenceIsNeverRefused(Law):
                 task.unseen = None
         elif isinstance(flight, ReadFlight) and flight.error is None and task.unseen is not None:
             there = self._there.get(task, 0)
-            if not all(self._is_news(record, task.unseen) for record in self._records if record.revision >= there):
+            # The one that is now as well: after a restore it is the only one.
+            records = [record for record in (*self._records, self.watch.record) if record.revision >= there]
+            if not all(self._is_news(record, task.unseen) for record in records):
                 task.unseen = None
 
     def finished(self, task: Task) -> None:
