@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from tests.simulator.mutants.search import search_all, table
-from tests.simulator.run import STEPS, Ran, run
+from tests.simulator.run import STEPS, Ran, digest, run
 from tests.simulator.shrink import shrink
 from tests.simulator.soak import Soaked, report
 from tests.simulator.soaking import Wanted, soak_by_many
@@ -69,6 +69,11 @@ def mutants(given: argparse.Namespace) -> int:
     return int(bool(missed))
 
 
+def told_in_one(given: argparse.Namespace) -> int:
+    say(digest())
+    return 0
+
+
 def arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.simulator", description=__doc__)
     commands = parser.add_subparsers(required=True)
@@ -92,6 +97,8 @@ def arguments() -> argparse.ArgumentParser:
     planted.add_argument("--only", default="", help="mutations whose name contains this")
     planted.add_argument("--table", help="write the table of what is known to this file")
     planted.set_defaults(does=mutants)
+    one = commands.add_parser("digest", help="what some seeds do, in one number: the same on every Python")
+    one.set_defaults(does=told_in_one)
     return parser
 
 

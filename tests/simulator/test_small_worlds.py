@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.simulator.mutants.every import MUTANTS
@@ -15,6 +17,8 @@ SMALLEST = (
     Small(about="launch", shape="slurm", fault=Fault.APPEND, passes=1),
     Small(about="requeue", shape="slurm", passes=1),
 )
+PAGE = Path(__file__).parents[2] / "docs" / "simulator" / "small-worlds.md"
+EXACT_MAX = 120
 MUTANT = {mutant.name: mutant for mutant in MUTANTS}
 CAUGHT = (
     ("append-without-expectation", Small(about="launch", shape="slurm", passes=2)),
@@ -30,6 +34,21 @@ def test_no_order_of_what_can_happen_in_a_small_world_breaks_a_law(small: Small)
     assert explored.left == 0
     assert explored.states >= STATES[small.name], "the explorer no longer sees a choice"
     assert explored.interleavings > explored.states // 2
+
+
+def written() -> dict[str, tuple[str, ...]]:
+    """By world, what the page says came of it: states, steps, ends, interleavings."""
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")] for line in PAGE.read_text().splitlines() if "|" in line
+    ]
+    return {" ".join(row[:4]): tuple(row[5:9]) for row in rows}
+
+
+@pytest.mark.parametrize("small", [s for s in QUICK if STATES[s.name] <= EXACT_MAX], ids=lambda small: small.name)
+def test_the_page_says_what_an_exploration_comes_to(small: Small) -> None:
+    one = explore(small)
+    counted = tuple(f"{count:,}" for count in (one.states, one.steps, one.ends, one.interleavings))
+    assert written()[small.name] == counted, "what can happen has changed: if it was meant to, make small"
 
 
 def every_way(small: Small, path: tuple[int, ...] = ()) -> list[bytes]:
