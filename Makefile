@@ -87,7 +87,7 @@ mutants: $(READY) ## How many seeds catch each planted bug: ONLY= part of a name
 	@$(BIN)/python -m tests.simulator mutants --seed $(SEED) --only '$(ONLY)' --table docs/simulator/mutants.md
 
 small: $(READY) ## Every interleaving of the simulator's small worlds; counts into docs/simulator/small-worlds.md
-	@echo '== small: every state of every small world, a few minutes on one quiet core'
+	@echo '== small: every state of every small world, a quarter of an hour on one quiet core'
 	@$(BIN)/python -m tests.simulator.small
 
 SEEDS ?= 0
