@@ -74,7 +74,7 @@ for storage in '' --storage-driver=vfs; do
     "$@"
     exit
   fi
-  printf 'docker: dockerd %s did not start; the end of its log:\n' "$storage" >&2
+  printf 'docker: dockerd%s did not start; the end of its log:\n' "${storage:+ $storage}" >&2
   tail -n 20 "$folder/log" >&2
   stop
 done
