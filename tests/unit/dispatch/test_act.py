@@ -25,14 +25,7 @@ from streams.errors import ConflictError, UndecidedError
 from streams.messages import calls, events
 from streams.messages.calls import JobName
 from streams.messages.commands import CancelJob, SubmitJob
-from streams.messages.events import (
-    AttemptCommitted,
-    CallCommitted,
-    CallReplied,
-    Entry,
-    Envelope,
-    SubmissionAuthorized,
-)
+from streams.messages.events import AttemptCommitted, CallCommitted, CallReplied, SubmissionAuthorized
 from streams.messages.reasons import Reason
 from streams.messages.spec import JobSpec, Run
 from streams.messages.values import Disposition, Floor, HoldKind, ObjectRef, Phase, ReplyOutcome, Verb
@@ -174,12 +167,12 @@ class LaggingHistory:
         self._history = stage.hands.history
         self.left = times
 
-    async def read(self, tenant: str, job: str, *, after: int = 0) -> tuple[Entry, ...]:
+    async def read(self, tenant: str, job: str, *, after: int = 0) -> tuple[events.Entry, ...]:
         entries = await self._history.read(tenant, job, after=after)
         self.left -= 1
         return entries[:-1] if self.left >= 0 else entries
 
-    async def append(self, stored: Envelope) -> int:
+    async def append(self, stored: events.Envelope) -> int:
         return await self._history.append(stored)
 
 
