@@ -4,21 +4,42 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Sequence
 
+from dispatch.cli.errors import CliError
 from dispatch.cli.exits import Exit
 from dispatch.cli.looking import frame_of
-from dispatch.cli.session import Read, Session
+from dispatch.cli.session import Session
 from dispatch.cli.views.frame import Frame
 from projections.receipt import Written, receipt
 from projections.record import CancelRecord
+from projections.status import Status
 
 POLL_S = 0.25
 ORDER = ("asked", "committed", "stopped", "complete", "settled")
 NEEDED = {"stopped": "stopped", "complete": "complete", "proven": "settled"}
 
 
-async def await_stage(session: Session, job: str, stage: str) -> Exit:
-    """Print the stages of the job's cancel as they come, until `stage`; 8 when `--timeout` passed first."""
+async def await_all(session: Session, jobs: Sequence[str], stage: str) -> Exit:
+    """Wait for each cancel in turn, telling its stages; with `--json` one document of all. The highest exit code."""
+    ends = [await await_stage(session, job, stage) for job in jobs]
+    tool = session.tool
+    if tool.flags.json and len(ends) > 1:
+        tool.document("cancel", {"results": [document for _, document in ends]})
+    elif tool.flags.json:
+        document = ends[0][1]
+        if isinstance(document, dict):
+            tool.failed("cancel", document)
+        else:
+            tool.document("cancel", document)
+    return max(code for code, _ in ends)
+
+
+async def await_stage(session: Session, job: str, stage: str) -> tuple[Exit, Status | dict[str, object]]:
+    """Print the stages of the job's cancel as they come, until `stage`; 8 when `--timeout` passed first.
+
+    With the status of the job then, or the error, for a program.
+    """
     tool = session.tool
     deadline = None if tool.flags.timeout is None else time.monotonic() + tool.flags.timeout
     read = await session.exactly(job)
@@ -31,21 +52,15 @@ async def await_stage(session: Session, job: str, stage: str) -> Exit:
                 tool.screen.say(f"  {line[1]}")
         shown = len(stages)
         if any(name == NEEDED[stage] for name, _ in stages):
-            return _done(session, read, frame)
+            if read.record.settled and not tool.flags.json:
+                tool.screen.say(f"cancelled, settled #{read.record.settled_number}")
+            return Exit.DONE, frame.status()
         if deadline is not None and time.monotonic() >= deadline:
-            tool.screen.hint(f"--timeout ended the wait; the cancel of {job} stands and goes on")
-            return Exit.TIMED_OUT
+            late = CliError(f"--timeout ended the wait; the cancel of {job} stands and goes on", code="timed-out")
+            tool.screen.hint(late.what)
+            return Exit.TIMED_OUT, {"job": job, **late.document()}
         await asyncio.sleep(POLL_S)
         read = await session.refreshed(read)
-
-
-def _done(session: Session, read: Read, frame: Frame) -> Exit:
-    tool = session.tool
-    if tool.flags.json:
-        tool.document("cancel", frame.status())
-    elif read.record.settled:
-        tool.screen.say(f"cancelled, settled #{read.record.settled_number}")
-    return Exit.DONE
 
 
 def reached(frame: Frame) -> list[tuple[str, str]]:

@@ -24,13 +24,16 @@ Asks = Callable[[Read, Times], "str | None"]
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What is ordered: its verb, how its command is made, and what is asked first (None: nothing is)."""
+    """What is ordered: its verb, how its command is made, and what is asked first (None: nothing is).
+
+    `followed`: what is accepted is waited for, and the one document is printed then.
+    """
 
     verb: str
     build: Build
     asks: Asks | None = None
     needs_reason: bool = True
-    unseen: bool = False
+    followed: bool = False
 
 
 def described(read: Read, times: Times) -> str:
@@ -54,6 +57,8 @@ async def carry_out(session: Session, reads: Sequence[Read], order: Order) -> Ex
     _say_where(tool, reads, order, commands)
     _ask(tool, reads, order)
     told = [await _one(session, read, command) for read, command in zip(reads, commands, strict=True)]
+    if order.followed and tool.flags.json and all(each.exit_code is Exit.DONE for each in told):
+        return Exit.DONE
     return change.show(tool, order.verb, told)
 
 

@@ -57,16 +57,21 @@ async def _cancel(tool: Tool, options: CancelOptions) -> int:
             return f"cancel {read.job}, a name never seen? A submit of it that comes later is refused for ever."
         return f"cancel {described(read, times)}? A cancel is final."
 
-    order = Order("cancel", lambda _, fields: CancelJob(**fields, if_unknown=if_unknown), asks)
+    order = Order(
+        "cancel",
+        lambda _, fields: CancelJob(**fields, if_unknown=if_unknown),
+        asks,
+        followed=options.wait is not None,
+    )
     async with tool.session() as session:
         reads = await _reads(session, options) if if_unknown is IfUnknown.RECORD else None
         reads = reads or await chosen(session, options.jobs, options.labels)
         code = await carry_out(session, reads, order)
         if options.wait is None or code is not Exit.DONE or tool.change.dry_run:
             return code
-        from dispatch.cli.cancelled import await_stage
+        from dispatch.cli.cancelled import await_all
 
-        return max([await await_stage(session, read.job, options.wait) for read in reads])
+        return await await_all(session, [read.job for read in reads], options.wait)
 
 
 async def _reads(session: Session, options: CancelOptions) -> list[Read]:

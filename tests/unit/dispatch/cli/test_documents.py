@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from dispatch.cli.cancelled import await_stage
+from dispatch.cli.cancelled import await_all
 from dispatch.cli.commands import cancel, history, listing, retries, status, submit, verify, why
 from dispatch.cli.documents import plain
 from dispatch.cli.orders import Order, carry_out, chosen
@@ -77,7 +77,7 @@ async def document(name: str) -> dict[str, Any]:
             await driver.cancel()
             await driver.settle()
             async with stage.session() as session:
-                await await_stage(session, "llama", "proven")
+                await await_all(session, ["llama"], "proven")
         case "hold" | "refused":
             if name == "refused":
                 await driver.cancel()

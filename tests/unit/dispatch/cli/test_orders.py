@@ -199,6 +199,18 @@ async def test_a_wait_that_takes_too_long_is_exit_8_and_the_cancel_stands() -> N
     assert driver.record.cancel is not None
 
 
+async def test_a_cancel_that_is_waited_for_is_one_document_with_json_also_when_the_wait_was_too_short() -> None:
+    driver = await running()
+    early = Stage(driver, GlobalFlags(json=True, timeout=0.3), YES)
+    assert await cancel._cancel(early, cancel.CancelOptions(jobs=("llama",), wait="proven")) is Exit.TIMED_OUT
+    error = json.loads(early.said)["error"]
+    assert (error["code"], error["exit"], error["job"]) == ("timed-out", 8, "llama")
+    await driver.settle()
+    late = Stage(driver, JSON, YES)
+    assert await cancel._cancel(late, cancel.CancelOptions(jobs=("llama",), wait="proven")) is Exit.DONE
+    assert json.loads(late.said)["data"]["state"] == "cancelled"
+
+
 async def test_a_name_never_seen_is_exit_3_and_can_be_recorded_as_cancelled() -> None:
     driver = Driver(job="ghost")
     stage = Stage(driver, change=YES)
