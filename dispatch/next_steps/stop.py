@@ -126,7 +126,11 @@ def verify(situation: Situation) -> tuple[Step, ...]:
         if ref in situation.shown or held.accounted or held.as_of is None:
             continue
         basis = _verified_by(situation, held)
-        if basis is not None:
+        if basis is StopBasis.PROCESSES_GONE and situation.capabilities.ended_runs_again:
+            # What is not shown may begin again all the same: no proof of an end before its stop was done.
+            free = calls.may_repeat(situation, calls.last(situation, ref, Verb.STOP))
+            steps += [calls.call(situation, Aim(Verb.STOP, ref), Reason.CAN_RUN_AGAIN)] if free else []
+        elif basis is not None:
             event = StopVerified(object=ref, run=held.run, basis=basis, as_of=situation.as_of)
             gone = basis is StopBasis.PROCESSES_GONE
             steps.append(Step(event=event, reason=Reason.PROCESSES_GONE if gone else Reason.STOP_DONE_AND_ABSENT))

@@ -268,6 +268,17 @@ def test_an_absent_object_whose_processes_are_gone_is_accounted_for() -> None:
     assert only(StopVerified, story).basis is StopBasis.PROCESSES_GONE
 
 
+def test_an_absent_object_that_could_run_again_is_stopped_before_its_processes_count_as_gone() -> None:
+    """L3: hidden, without a process, suspended by hand: its next admission runs a job that was called settled."""
+    story, ref = running()
+    story.seen(missing=(ref,)).ceased(ref)
+    assert told(story, PLAIN) == [("stop", Reason.CAN_RUN_AGAIN)]
+    story.call(Verb.STOP, ref, Reason.CAN_RUN_AGAIN)
+    assert told(story, PLAIN) == []
+    story.replied().later(9)
+    assert told(story, PLAIN) == [("StopVerified", Reason.STOP_DONE_AND_ABSENT)]
+
+
 def test_an_absent_object_that_was_opened_and_never_seen_to_start_may_be_waiting_somewhere() -> None:
     """L4: no process of it lives, and none has lived yet: a hidden partition's queue is no proof."""
     story, ref = launched()
