@@ -31,21 +31,22 @@ from streams.messages.events import (
 from streams.messages.plan import RecoveryPlan
 from streams.messages.reasons import RefusalCode
 from streams.messages.receipts import Receipt
-from streams.messages.spec import SPEC_BYTES_MAX, JobSpec
+from streams.messages.spec import RESERVED_PREFIX, SPEC_BYTES_MAX, JobSpec
 
 COMMAND_BYTES_MAX = SPEC_BYTES_MAX + 128 * 1024
 SUBJECTS_KEPT = 4096
+SENTENCE_MAX = 400
+TYPE_MAX = 80
 EVENT_TYPES = frozenset(event.__name__ for event in get_args(Event))
+ENV_NAMES = (
+    "spec.env: a name is of letters, digits and _, "
+    f"and names that begin with {RESERVED_PREFIX} are reserved; choose another"
+)
 
+_RESERVED_NAME = f"(?!{RESERVED_PREFIX})"  # of the pattern that msgspec quotes
 _SEQUENCE_ID = re.compile(r"seq-[0-9]+\Z")
 _UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _encoder = msgspec.json.Encoder(order="deterministic")
-SENTENCE_MAX = 400
-TYPE_MAX = 80
-ENV_NAMES = (
-    "spec.env: a name is of letters, digits and _, and names that begin with DISPATCH_ are reserved; choose another"
-)
-_RESERVED_NAME = "(?!DISPATCH_)"  # of the pattern that msgspec quotes
 _envelopes = msgspec.json.Decoder(Envelope)
 _commands = msgspec.json.Decoder(Command)
 _receipts = msgspec.json.Decoder(Receipt)

@@ -140,6 +140,20 @@ class Driver:
         asked = JobSpec(cluster=CLUSTER, run=Run(command=("sh", "-c", program)), **spec)
         return await self.order(SubmitJob(**self.order_fields(command), spec=asked, plan=plan))
 
+    async def submit_twice_over(self, **fields: Any) -> None:
+        """A Start whose answer was lost landed all the same, a second one too: one is chosen, the other's stop is lost."""
+        self.way.late = {"start"}
+        await self.submit(**fields)
+        await self.until(lambda d: len(d.record.attempts) == 1)
+        self.way.late = set()
+        self.way.lost = {"stop"}
+        self.slurm.jobs[0].hidden = True
+        await self.until(lambda d: len(d.record.attempts) == 2)
+        self.slurm.jobs[0].hidden = False
+        self.slurm.touch(self.slurm.jobs[0])
+        await self.until(lambda d: d.phase is Phase.GATED)
+        await self.quiet()
+
     async def cancel(self, command: str = "c-cancel", note: str = "wrong data mix") -> Answered:
         return await self.order(CancelJob(**self.order_fields(command), note=note))
 

@@ -260,7 +260,7 @@ class KubeflowCluster:
         workload = job.workload
         if workload is None or not (workload.ready and workload.quota and job.suspend) or job.ended is not None:
             return False
-        if job.deleting or not workload.active:
+        if not job.may_have_quota:
             return False
         self.admit(job, Admission(workload.check_a, workload.check_lift or Lift(BegunBy.SCHEDULER)))
         return True

@@ -242,4 +242,4 @@ def _about_to_begin(job: TrainJob, run: int) -> bool:
     workload = job.workload
     if workload is None or not workload.ready or workload.check_a != run:
         return False
-    return job.a < run or (workload.active and job.suspend and not job.deleting and job.ended is None)
+    return job.a < run or (job.may_have_quota and job.suspend and job.ended is None)

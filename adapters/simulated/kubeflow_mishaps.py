@@ -146,7 +146,7 @@ class KubeflowMishaps:
         workload = job.workload
         if workload is None or workload.ready or not workload.check_a or job.ended is not None or job.stopped:
             return False
-        if job.deleting or not workload.active:
+        if not job.may_have_quota:
             return False
         workload.ready = workload.quota = True
         workload.evicted = False

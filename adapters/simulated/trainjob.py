@@ -135,6 +135,11 @@ class TrainJob:
         return self.a + 1 if self.back_after == self.a else max(self.a, 1)
 
     @property
+    def may_have_quota(self) -> bool:
+        """Whether Kueue may hold quota for it, whatever the checks say: active, and not being deleted."""
+        return self.workload is not None and self.workload.active and not self.deleting
+
+    @property
     def ranks(self) -> int:
         return self.spec.nodes if self.spec else 1
 

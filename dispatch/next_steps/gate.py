@@ -99,8 +99,7 @@ def _holds_released(situation: Situation, held: ObjectRecord) -> Condition:
 
     At its gate, where gate and hold are one bit, it is the Open that takes it off: once no hold is on its way.
     """
-    one_bit = situation.capabilities.gate_is_hold and not situation.record.opened(held.ref)
-    if one_bit and calls.over(situation, held.ref, Verb.HOLD, Verb.RELEASE):
+    if is_the_hold(situation, held) and calls.over(situation, held.ref, Verb.HOLD, Verb.RELEASE):
         return _condition("lifted holds are released", [])
     waits = [
         f"hold {h.instance} is lifted and not yet released on {held.ref.id}"
@@ -108,6 +107,11 @@ def _holds_released(situation: Situation, held: ObjectRecord) -> Condition:
         if h.lifted and not h.released
     ]
     return _condition("lifted holds are released", waits)
+
+
+def is_the_hold(situation: Situation, held: ObjectRecord) -> bool:
+    """Whether the gate that it has not left is the same bit as a hold: what takes one off opens the other."""
+    return situation.capabilities.gate_is_hold and not situation.record.opened(held.ref)
 
 
 def _no_strange_hold(situation: Situation, held: ObjectRecord) -> Condition:

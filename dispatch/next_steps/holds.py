@@ -58,7 +58,7 @@ def _release(situation: Situation, held: ObjectRecord) -> tuple[Step, ...]:
         return ()
     if not calls.over(situation, held.ref, *CHANGES_HOLD):
         return ()
-    if situation.capabilities.gate_is_hold and not situation.record.opened(held.ref):
+    if gate.is_the_hold(situation, held):
         return ()
     run = None
     if situation.capabilities.release_begins_run:

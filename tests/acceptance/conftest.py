@@ -114,6 +114,22 @@ class Typed:
 Type = Callable[..., Typed]
 
 
+def until(dispatch: Type, words: tuple[str, ...], met: Callable[[Typed], object]) -> Typed:
+    """Type it again until it shows what is waited for."""
+    give_up_at = time.monotonic() + 60
+    while True:
+        told = dispatch(*words)
+        if met(told):
+            return told
+        assert time.monotonic() < give_up_at, told.out + told.err
+
+
+def running(dispatch: Type, here: Here, name: str, text: str) -> None:
+    """A job that runs."""
+    assert dispatch("submit", here.write(f"{name}.yaml", text), "--name", name).code == 0
+    assert dispatch("watch", name, "--until", "running", "--timeout", "60s").code == 0
+
+
 @pytest.fixture(scope="module")
 def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Here]:
     """A `dispatch up` with two supervisors, shared by the tests of a module."""

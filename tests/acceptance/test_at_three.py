@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import re
 import signal
-import time
-from collections.abc import Callable
 
-from tests.acceptance.conftest import Here, Type, Typed
+from tests.acceptance.conftest import Here, Type, running, until
 
 RUN = "version: 1\nranks_per_node: %d\nstop_grace: 1s\nrun: {command: [sh, -c, '%s']}\nrecovery: %s\n"
 QUICK = RUN % (1, "echo step 1", "[]")
@@ -18,21 +16,6 @@ ENDLESS = RUN % (1, "exec sleep 600", "[{name: lost, on: [node-lost], do: resubm
 WHOLE = RUN % (8, "exec sleep 600", "[]")
 CRASHING = RUN % (2, "[ $RANK = 1 ] && exit 137; exec sleep 600", "[]")
 ASKING = RUN % (1, "exit 3", "[{name: look, on: [any], do: hold}]")
-
-
-def until(dispatch: Type, words: tuple[str, ...], met: Callable[[Typed], object]) -> Typed:
-    """Type it again until it shows what is waited for."""
-    give_up_at = time.monotonic() + 60
-    while True:
-        told = dispatch(*words)
-        if met(told):
-            return told
-        assert time.monotonic() < give_up_at, told.out + told.err
-
-
-def running(dispatch: Type, here: Here, name: str, text: str = ENDLESS) -> None:
-    assert dispatch("submit", here.write(f"{name}.yaml", text), "--name", name).code == 0
-    assert dispatch("watch", name, "--until", "running", "--timeout", "60s").code == 0
 
 
 def gone(dispatch: Type, *names: str) -> None:
@@ -68,14 +51,14 @@ def test_what_killed_it_and_which_rank_first(here: Here, dispatch: Type) -> None
 
 
 def test_will_it_try_again(here: Here, dispatch: Type) -> None:
-    running(dispatch, here, "again")
+    running(dispatch, here, "again", ENDLESS)
     told = dispatch("why", "again")
     assert "if submission 1 ends now: lost has 5 of 5 left, waits 1m; all else → give-up" in told.out
     gone(dispatch, "again")
 
 
 def test_is_it_really_cancelled_and_may_i_reuse_the_directory_and_who_did_it(here: Here, dispatch: Type) -> None:
-    running(dispatch, here, "dir")
+    running(dispatch, here, "dir", ENDLESS)
     told = dispatch("cancel", "dir", "--reason", "wrong data mix", "--wait=proven", "-y", "--timeout", "60s")
     assert told.code == 0
     assert re.search(

@@ -6,15 +6,13 @@ import json
 import re
 import signal
 import socket
-import time
-from collections.abc import Callable
 
 import click
 import pytest
 
 from dispatch.cli import completing
 from dispatch.cli.main import PROGRAM
-from tests.acceptance.conftest import Here, Type, Typed, line_with
+from tests.acceptance.conftest import Here, Type, line_with, running, until
 
 QUICK = 'version: 1\nranks_per_node: 2\nrun: {command: [sh, -c, "echo step 1; echo step 2"]}\n'
 ENDLESS = (
@@ -29,22 +27,6 @@ ONCE = (
     "version: 1\nrun: {command: [sh, -c, '[ $DISPATCH_RUN = 0 ] && exit 3; echo again']}\n"
     "recovery:\n  - {name: crash, on: [exit-code], do: requeue, budget: 2, backoff: {first: 0s}}\n"
 )
-
-
-def until(dispatch: Type, words: tuple[str, ...], met: Callable[[Typed], object]) -> Typed:
-    """Type it again until it shows what is waited for."""
-    give_up_at = time.monotonic() + 60
-    while True:
-        told = dispatch(*words)
-        if met(told):
-            return told
-        assert time.monotonic() < give_up_at, told.out + told.err
-
-
-def running(dispatch: Type, here: Here, name: str, text: str = ENDLESS) -> None:
-    """A job that runs."""
-    assert dispatch("submit", here.write(f"{name}.yaml", text), "--name", name).code == 0
-    assert dispatch("watch", name, "--until", "running", "--timeout", "60s").code == 0
 
 
 def test_a_job_is_submitted_followed_to_its_end_and_told_afterwards(here: Here, dispatch: Type) -> None:
@@ -100,7 +82,7 @@ def test_why_says_what_an_end_would_lead_to(here: Here, dispatch: Type) -> None:
 
 
 def test_who_cancelled_my_job_and_may_i_reuse_the_directory(here: Here, dispatch: Type) -> None:
-    running(dispatch, here, "gone")
+    running(dispatch, here, "gone", ENDLESS)
     told = dispatch("cancel", "gone", "--reason", "wrong data mix", "--wait=proven", "--yes", "--timeout", "60s")
     assert told.code == 0, told.err
     stages = [line.split()[0] for line in told.lines if line.startswith("  ")]
@@ -129,7 +111,7 @@ def test_a_timed_out_submit_is_found_by_its_name_or_refused_for_ever(here: Here,
 
 
 def test_a_hold_lets_the_run_go_on_and_names_who_asked(here: Here, dispatch: Type) -> None:
-    running(dispatch, here, "held")
+    running(dispatch, here, "held", ENDLESS)
     assert "1.0 runs on; the next run will wait" in dispatch("hold", "held", "--reason", "look").out
     shown = dispatch("status", "held")
     assert re.search(r'person: ana \S+ "look"', shown.out)
@@ -146,7 +128,7 @@ def test_retries_can_be_stopped_shown_and_allowed(dispatch: Type) -> None:
 
 
 def test_the_list_shows_open_jobs_and_finds_them_by_label(here: Here, dispatch: Type) -> None:
-    running(dispatch, here, "listed")
+    running(dispatch, here, "listed", ENDLESS)
     told = until(dispatch, ("list", "-l", "project=llama"), lambda told: "listed" in told.out and "running" in told.out)
     assert re.match(r"\.dispatch · default · \S+ UTC\S* · \d+ open", told.lines[0])
     assert told.lines[1].split() == ["JOB", "STATE", "FOR", "WAITS", "FOR", "NODES", "CLUSTER", "OWNER"]
@@ -205,7 +187,7 @@ def test_a_pipe_has_no_colour_unless_it_is_asked_for(here: Here, dispatch: Type)
 
 
 def test_ctrl_c_leaves_a_watch_with_130_and_the_job_goes_on(here: Here, dispatch: Type) -> None:
-    running(dispatch, here, "left")
+    running(dispatch, here, "left", ENDLESS)
     for sent, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
         watching = here.start("watch", "left")
         line_with(watching, b"Ctrl-C leaves, the job goes on")

@@ -123,6 +123,17 @@ class Script:
                 return flight
         raise AssertionError(f"no {verb} is on its way")
 
+    def on_its_way(self, verb: str) -> CallFlight:
+        """The call of this verb, sent on, that stays there until it is landed."""
+        flight = self.sent(verb)
+        self.arrives(flight)
+        return flight
+
+    def looks_through(self, verb: str) -> None:
+        """One of the looks that a call begins with is made, and its caller told."""
+        flight = self.on_its_way(verb)
+        self.answers(flight)
+
     def arrives(self, flight: Flight) -> None:
         """One stage further."""
         self._tick()

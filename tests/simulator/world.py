@@ -19,7 +19,7 @@ from streams.messages.receipts import Receipt
 from streams.messages.values import Found, ObjectRef
 from tests.simulator.draws import Draws
 from tests.simulator.flight import ANSWERED, DEAD, AppendFlight, CallFlight, Flight
-from tests.simulator.late import caller_gives_up, hold_back, is_late, time_passes
+from tests.simulator.late import TICK, caller_gives_up, hold_back, is_late, time_passes
 from tests.simulator.ledger import JOB, TENANT, Ledger
 from tests.simulator.moves_kubeflow import KubeflowMoves
 from tests.simulator.moves_slurm import SlurmMoves
@@ -30,7 +30,6 @@ from tests.simulator.swarm import Swarm
 from tests.simulator.telling import describe
 from tests.simulator.watch import Watch
 
-TICK = timedelta(milliseconds=1)
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 JUMPS_S = (3.0, -3.0, 40.0, -40.0, 300.0, -300.0)
 LOST = {"call": "call-lost", "append": "append-lost", "read": "read-lost", "tell": "read-lost"}

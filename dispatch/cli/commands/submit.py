@@ -135,7 +135,7 @@ async def _give(session: Session, options: SubmitOptions, job: JobFile, name: st
     told = await change.send(
         session,
         order,
-        lambda accepted: f"{name}  accepted #{accepted.receipt.number}          next: dispatch watch {name}",
+        lambda accepted: _accepted(name, f"#{accepted.receipt.number}"),
     )
     told = await _already(session, told, name)
     return await _ended(session, options, order, told)
@@ -148,8 +148,12 @@ async def _already(session: Session, told: Told, name: str) -> Told:
     if not isinstance(told.outcome, Accepted) or not told.outcome.already:
         return told
     number, at = told.outcome.receipt.number, (await session.read(name)).record.submitted_at
-    line = f"{name}  accepted #{number} at {session.tool.times().at(at)} (already; same spec)"
-    return replace(told, line=f"{line}          next: dispatch watch {name}")
+    line = _accepted(name, f"#{number} at {session.tool.times().at(at)} (already; same spec)")
+    return replace(told, line=line)
+
+
+def _accepted(name: str, what: str) -> str:
+    return f"{name}  accepted {what}          next: dispatch watch {name}"
 
 
 async def _check_cluster(session: Session, job: JobFile, source: str) -> None:

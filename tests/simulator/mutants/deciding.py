@@ -232,7 +232,7 @@ DECIDING = (
         edits=(
             Edit(
                 f"{HOLDS}:_release",
-                "    if situation.capabilities.gate_is_hold and not situation.record.opened(held.ref):\n",
+                "    if gate.is_the_hold(situation, held):\n",
                 "    if False:\n",
             ),
             Edit(f"{HOLDS}:_release", "not lifted or not may_carry_our_hold(situation.record, held.ref)", "not lifted"),

@@ -94,8 +94,7 @@ def a_release_that_begins_a_run() -> Script:
     s.waits(40)
     s.passes(s.one)
     for request in ("open: read", "open: list"):
-        s.arrives(s.sent(request))
-        s.answers(s.sent(request))
+        s.looks_through(request)
     s.world.orphans.remove(s.loses(s.sent("open")))
     s.rest()
     s.holds()
@@ -140,9 +139,9 @@ def an_end_while_retries_are_off() -> Script:
     return s
 
 
-def a_preempted_object_that_came_back() -> Script:
-    """Kueue suspends what it preempts: the plan's requeue needs no call, the next run opens at the gate."""
-    s = running("kueue", plan=IN_PLACE)
+def preempted(plan: RecoveryPlan) -> Script:
+    """Kueue took its quota back while it ran; its pods have gone, and it stands at its gate again."""
+    s = running("kueue", plan=plan)
     for _ in range(3):
         s.moves_on(s.first)
         s.settles(s.one)
@@ -152,6 +151,12 @@ def a_preempted_object_that_came_back() -> Script:
         for pod in tuple(s.first.pods):
             s.cluster.pod_goes(pod)
         s.settles(s.one)
+    return s
+
+
+def a_preempted_object_that_came_back() -> Script:
+    """Kueue suspends what it preempts: the plan's requeue needs no call, the next run opens at the gate."""
+    s = preempted(IN_PLACE)
     assert len(s.world.watch.record.submissions) == 1
     assert len(s.world.watch.record.requeues) == 1
     return s
@@ -173,16 +178,7 @@ def a_requeue_that_comes_to_nothing() -> Script:
 
 def a_retry_in_place_that_waits() -> Script:
     """Its rule has a backoff: the gate stays shut until it has passed."""
-    s = running("kueue", plan=LATER)
-    for _ in range(3):
-        s.moves_on(s.first)
-        s.settles(s.one)
-    s.mishaps.preempt(s.first)
-    for _ in range(4):
-        s.moves_on(s.first)
-        for pod in tuple(s.first.pods):
-            s.cluster.pod_goes(pod)
-        s.settles(s.one)
+    s = preempted(LATER)
     opened = s.first.a
     for seconds, more in ((40, 0), (40, 1)):
         s.waits(seconds)
@@ -227,8 +223,7 @@ def a_hold_lifted_on_an_object_that_came_back_held() -> Script:
     s.settles(s.one, 2)
     s.requeues(1)
     s.passes(s.one)
-    late = s.sent("requeue")
-    s.arrives(late)
+    late = s.on_its_way("requeue")
     s.world.orphans.remove(s.loses(late))
     s.rest()
     s.mishaps.own_requeue(s.first)

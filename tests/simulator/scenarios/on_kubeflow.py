@@ -27,10 +27,8 @@ def pods_that_come_between_the_list_and_the_write() -> Script:
     s = Script("kubeflow-unfenced")
     s.settles(s.one)
     s.passes(s.one)
-    s.arrives(s.sent("open: read"))
-    s.answers(s.sent("open: read"))
-    s.arrives(s.sent("open: list"))
-    s.answers(s.sent("open: list"))
+    s.looks_through("open: read")
+    s.looks_through("open: list")
     s.people.release(s.first)
     s.moves_on(s.first)
     s.people.hold(s.first)
@@ -50,11 +48,8 @@ def admitting(s: Script) -> CallFlight:
     s.settles(s.one)
     s.passes(s.one)
     for look in ("open: read", "open: list"):
-        s.arrives(s.sent(look))
-        s.answers(s.sent(look))
-    write = s.sent("open")
-    s.arrives(write)
-    return write
+        s.looks_through(look)
+    return s.on_its_way("open")
 
 
 def an_admission_on_its_way_when_its_submission_is_replaced() -> Script:
@@ -91,8 +86,7 @@ def a_foreign_pod_that_only_the_list_shows() -> Script:
     s = Script("kubeflow-unfenced")
     s.settles(s.one)
     s.passes(s.one)
-    s.arrives(s.sent("open: read"))
-    s.answers(s.sent("open: read"))
+    s.looks_through("open: read")
     foreign = s.people.submit(s.world.name)
     s.people.release(foreign)
     s.moves_on(foreign)
@@ -107,8 +101,7 @@ def a_pod_that_comes_and_is_told_to_stop_before_the_read() -> Script:
     s.settles(s.one)
     s.passes(s.one)
     if any(t.flight is not None and t.flight.request.verb == "open: list pods" for t in s.world.tasks):  # type: ignore[attr-defined]
-        s.arrives(s.sent("open: list"))
-        s.answers(s.sent("open: list"))
+        s.looks_through("open: list")
     s.people.release(s.first)
     s.moves_on(s.first)
     s.people.hold(s.first)

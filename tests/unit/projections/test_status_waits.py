@@ -211,17 +211,7 @@ async def test_a_start_that_was_never_answered_waits_for_a_person_after_a_cancel
 
 async def test_a_duplicate_is_stopped_before_the_canonical_object_may_start() -> None:
     driver = Driver()
-    driver.way.late = {"start"}
-    await driver.submit()
-    await driver.until(lambda d: len(d.record.attempts) == 1)
-    driver.way.late = set()
-    driver.way.lost = {"stop"}
-    driver.slurm.jobs[0].hidden = True
-    await driver.until(lambda d: len(d.record.attempts) == 2)
-    driver.slurm.jobs[0].hidden = False
-    driver.slurm.touch(driver.slurm.jobs[0])
-    await driver.until(lambda d: d.phase is Phase.GATED)
-    await driver.quiet()
+    await driver.submit_twice_over()
     shown = told(driver)
     assert sorted((o.id, o.role) for o in shown.objects) == [("1", "canonical"), ("2", "retired")]
     assert shown.waits[0].what == "2 to be stopped, before 1 may start"

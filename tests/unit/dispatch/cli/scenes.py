@@ -45,6 +45,18 @@ async def node_lost() -> Driver:
     return driver
 
 
+async def waiting_for_proof() -> Driver:
+    """A node was lost while it ran: the next run is at its gate, and waits until the first one's end is proven."""
+    again = PlanRule(name="again", on=("any",), do=PlanAction.RESUBMIT, budget=3, backoff=Backoff(first=0))
+    driver = Driver()
+    await driver.submit("sleep 100000", nodes=2, plan=RecoveryPlan(rules=(again,)))
+    await driver.until(lambda d: d.phase is Phase.RUNNING)
+    SlurmMishaps(driver.slurm).lose_node("n1")
+    await driver.until(lambda d: len(d.record.submissions) == 2 and d.phase is Phase.GATED)
+    await driver.quiet()
+    return driver
+
+
 async def held() -> Driver:
     driver = Driver()
     await driver.submit(hold="debugging")
@@ -96,17 +108,7 @@ async def queued() -> Driver:
 async def duplicates() -> Driver:
     """A Start whose answer was lost landed all the same, and a second one too."""
     driver = Driver()
-    driver.way.late = {"start"}
-    await driver.submit(nodes=2)
-    await driver.until(lambda d: len(d.record.attempts) == 1)
-    driver.way.late = set()
-    driver.way.lost = {"stop"}
-    driver.slurm.jobs[0].hidden = True
-    await driver.until(lambda d: len(d.record.attempts) == 2)
-    driver.slurm.jobs[0].hidden = False
-    driver.slurm.touch(driver.slurm.jobs[0])
-    await driver.until(lambda d: d.phase is Phase.GATED)
-    await driver.quiet()
+    await driver.submit_twice_over(nodes=2)
     return driver
 
 

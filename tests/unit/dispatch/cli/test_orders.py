@@ -8,7 +8,6 @@ import re
 
 import pytest
 
-from adapters.simulated.slurm_mishaps import SlurmMishaps
 from dispatch.cli.commands import attest, cancel, dispose, hold, release, requeue, retries, submit
 from dispatch.cli.errors import CliError
 from dispatch.cli.exits import Exit
@@ -17,10 +16,9 @@ from dispatch.cli.params import ChangeFlags, GlobalFlags
 from projections.fleet import encode, entry_of
 from projections.status import Around
 from streams.messages.commands import HoldJob
-from streams.messages.plan import Backoff, PlanAction, PlanRule, RecoveryPlan
-from streams.messages.spec import Unmatched
 from streams.messages.values import Phase
 from tests.driver import Driver
+from tests.unit.dispatch.cli.scenes import stuck, waiting_for_proof
 from tests.unit.dispatch.cli.stage import EXAMPLES, Stage
 
 YES = ChangeFlags(reason="wrong data mix", yes=True)
@@ -262,13 +260,7 @@ async def test_orders_may_go_to_all_open_jobs_with_a_label() -> None:
 
 
 async def test_a_person_disposes_of_an_attempt_that_was_never_found() -> None:
-    driver = Driver()
-    driver.way.lost = {"start"}
-    await driver.submit(unmatched=Unmatched.MANUAL)
-    await driver.until(lambda d: len(d.record.attempts) == 3)
-    await driver.pass_time(1200)
-    await driver.quiet()
-    stage = Stage(driver, change=YES)
+    stage = Stage(await stuck(), change=YES)
     options = dispose.DisposeOptions(job="llama", disposition="gone", attempt="1/2")
     assert await dispose._dispose(stage, options) is Exit.DONE
     assert "your decision is recorded" in stage.said
@@ -290,15 +282,7 @@ async def test_a_target_that_is_none_is_told_as_such(options: dict[str, str], co
 
 
 async def test_a_word_on_a_node_is_given_by_typing_its_name_and_kept_with_the_persons() -> None:
-    plan = RecoveryPlan(
-        rules=(PlanRule(name="again", on=("any",), do=PlanAction.RESUBMIT, budget=3, backoff=Backoff(first=0)),)
-    )
-    driver = Driver()
-    await driver.submit("sleep 100000", nodes=2, plan=plan)
-    await driver.until(lambda d: d.phase is Phase.RUNNING)
-    SlurmMishaps(driver.slurm).lose_node("n1")
-    await driver.until(lambda d: len(d.record.submissions) == 2 and d.phase is Phase.GATED)
-    await driver.quiet()
+    driver = await waiting_for_proof()
     options = attest.AttestOptions(node="n1", job="llama", state="off")
     with pytest.raises(CliError, match="the name has to be typed"):
         await attest._attest(Stage(driver, change=YES), options)

@@ -11,7 +11,6 @@ from typing import Any
 import click
 import pytest
 
-from adapters.simulated.slurm_mishaps import SlurmMishaps
 from dispatch.cli import completing
 from dispatch.cli.commands import cancel, submit
 from dispatch.cli.commands.submit import SubmitOptions
@@ -21,9 +20,9 @@ from dispatch.cli.tool import Tool
 from projections.fleet import encode, entry_of
 from projections.status import Around, State
 from streams.messages.events import Entry
-from streams.messages.plan import Backoff, PlanAction, PlanRule, RecoveryPlan
 from streams.messages.values import Phase
 from tests.driver import Driver
+from tests.unit.dispatch.cli.scenes import waiting_for_proof
 from tests.unit.dispatch.cli.stage import EXAMPLES, Stage
 
 LOCAL = str(EXAMPLES / "local.yaml")
@@ -101,15 +100,7 @@ async def test_a_view_that_stays_behind_says_so() -> None:
 
 
 async def waiting_for_a_node() -> Driver:
-    plan = RecoveryPlan(
-        rules=(PlanRule(name="again", on=("any",), do=PlanAction.RESUBMIT, budget=3, backoff=Backoff(first=0)),)
-    )
-    driver = Driver()
-    await driver.submit("sleep 100000", nodes=2, plan=plan)
-    await driver.until(lambda d: d.phase is Phase.RUNNING)
-    SlurmMishaps(driver.slurm).lose_node("n1")
-    await driver.until(lambda d: len(d.record.submissions) == 2 and d.phase is Phase.GATED)
-    await driver.quiet()
+    driver = await waiting_for_proof()
     await driver.pass_time(1200)
     entry = entry_of(driver.record, Around(now=driver.at))
     await driver.bus.buckets.put_status(entry.key, encode(entry), expected=None)
