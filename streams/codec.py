@@ -16,7 +16,7 @@ import msgspec
 
 from streams import subjects
 from streams.errors import CodecError
-from streams.messages.checks import spec_faults
+from streams.messages.checks import brief, spec_faults
 from streams.messages.commands import VERBS, Command, SetControls, SubmitJob
 from streams.messages.events import (
     ENVELOPE_VERSION,
@@ -35,7 +35,6 @@ from streams.messages.spec import RESERVED_PREFIX, SPEC_BYTES_MAX, JobSpec
 
 COMMAND_BYTES_MAX = SPEC_BYTES_MAX + 128 * 1024
 SUBJECTS_KEPT = 4096
-SENTENCE_MAX = 400
 TYPE_MAX = 80
 EVENT_TYPES = frozenset(event.__name__ for event in get_args(Event))
 ENV_NAMES = (
@@ -147,7 +146,7 @@ def decode_command(subject: str, data: bytes) -> Command:
     except _UNREADABLE as error:
         if _RESERVED_NAME in str(error):
             raise CodecError(ENV_NAMES, code=RefusalCode.INVALID_SPEC, command=_command_id(data)) from error
-        raise CodecError(f"not a command: {_brief(error)}", command=_command_id(data)) from error
+        raise CodecError(f"not a command: {brief(str(error))}", command=_command_id(data)) from error
     _check_command(address, command)
     return command
 
@@ -165,7 +164,7 @@ def decode_receipt(data: bytes) -> Receipt:
     try:
         return _receipts.decode(data)
     except _UNREADABLE as error:
-        raise CodecError(f"not a receipt: {_brief(error)}") from error
+        raise CodecError(f"not a receipt: {brief(str(error))}") from error
 
 
 def digest_of(spec: JobSpec, plan: RecoveryPlan | None) -> str:
@@ -192,13 +191,13 @@ def _read_outline(tenant: str, job: str, data: bytes, error: Exception) -> Quara
     try:
         outline = _outlines.decode(data)
     except _UNREADABLE:
-        return Quarantined(why=f"no envelope: {_brief(error)}")
+        return Quarantined(why=f"no envelope: {brief(str(error))}")
     if (outline.tenant, outline.job) != (tenant, job):
         return Quarantined(why=_differs(outline.tenant, outline.job))
     later = outline.v > ENVELOPE_VERSION or outline.event.type not in EVENT_TYPES
     if later or str(error).startswith("Invalid enum value"):
         return UnknownEvent(type=outline.event.type[:TYPE_MAX], v=outline.v)
-    return Quarantined(why=f"no {outline.event.type}: {_brief(error)}")
+    return Quarantined(why=f"no {outline.event.type}: {brief(str(error))}")
 
 
 def _event_fault(tenant: str, job: str, envelope: Envelope) -> str:
@@ -212,12 +211,6 @@ def _event_fault(tenant: str, job: str, envelope: Envelope) -> str:
         wrong = "evidence and has a reason" if envelope.reason is not None else "a decision without a reason"
         return f"{type(envelope.event).__name__} is {wrong}"
     return "" if envelope.expected >= 0 else f"{envelope.expected} is no revision"
-
-
-def _brief(error: Exception) -> str:
-    """What is wrong, and where: the middle left out where the sender's own bytes are quoted at length."""
-    text = str(error)
-    return text if len(text) <= SENTENCE_MAX else f"{text[: SENTENCE_MAX // 2]} … {text[-SENTENCE_MAX // 2 :]}"
 
 
 def _differs(tenant: str, job: str) -> str:
@@ -259,7 +252,7 @@ def _check_submit(command: SubmitJob) -> None:
     more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
     too_large = any(fault.path == "" for fault in faults)
     raise CodecError(
-        f"{faults[0].wire_path}: {faults[0].sentence}{more}",
+        brief(f"{faults[0].wire_path}: {faults[0].sentence}") + more,
         code=RefusalCode.TOO_LARGE if too_large else RefusalCode.INVALID_SPEC,
         command=command.command,
     )

@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 
+from streams.messages.checks import brief
+
 SHOWN_MAX = 20
 
 
@@ -35,7 +37,7 @@ class Mistake:
     @property
     def sentence(self) -> str:
         """`time_limit: 24 has no unit`."""
-        return f"{self.path}: {self.what}" if self.path else self.what
+        return brief(f"{self.path}: {self.what}" if self.path else self.what)
 
 
 class JobFileError(ValueError):
@@ -64,9 +66,9 @@ class JobFileError(ValueError):
 
     def _one(self, mistake: Mistake) -> str:
         place = f" {mistake.place}" if mistake.place else ""
-        field = f", {mistake.path}" if mistake.path else ""
+        field = f", {brief(mistake.path)}" if mistake.path else ""
         fix = f"; {mistake.fix}" if mistake.fix else ""
-        return f"{self.source}{place}{field}: {mistake.what}{fix} (exit 2)"
+        return f"{self.source}{place}{field}: {brief(mistake.what)}{fix} (exit 2)"
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:

@@ -24,6 +24,7 @@ from streams.messages.spec import (
 )
 from streams.messages.values import CauseKind
 
+BRIEF_MAX = 400
 ENV_BYTES_MAX = 32 * 1024
 RULES_OF_DISPATCH = frozenset({"submit", "person", "unmatched"})
 OPTIONS_OF_DISPATCH = frozenset(
@@ -107,6 +108,11 @@ def cluster_faults(spec: JobSpec, able: Capabilities) -> tuple[Fault, ...]:
         for path, asked, least in times
         if asked is not None and asked < least
     )
+
+
+def brief(text: str) -> str:
+    """What is wrong, and where: the middle left out where the sender's own bytes are quoted at length."""
+    return text if len(text) <= BRIEF_MAX else f"{text[: BRIEF_MAX // 2]} … {text[-BRIEF_MAX // 2 :]}"
 
 
 def _fault(path: str, sentence: str) -> Fault:

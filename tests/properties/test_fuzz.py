@@ -140,6 +140,9 @@ FOUND = [
         "event",
         next(data for data in stored() if b"CallCommitted" in data).replace(b'"open"', b'"' + b"x" * 70_000 + b'"'),
     ),
+    ("command", next(data for data in commands() if b"{rank}" in data).replace(b"{rank}", b"{" + b"[" * 2000 + b"}")),
+    ("job file", b"version: 1\nrun: {command: [a]}\n" + b"x" * 70_000 + b": 1\n"),
+    ("job file", b"version: 2\nrun: {command: [a]}\n" + b"x" * 70_000 + b": 1\n"),
     ("command", commands()[-1].replace(b'"control"', b'"' + b"{a: " * 1500 + b'"')),
 ]
 TARGETS = {"event": an_event, "command": a_command, "job file": a_job_file, "history": a_history}
