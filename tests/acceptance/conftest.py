@@ -132,7 +132,11 @@ def running(dispatch: Type, here: Here, name: str, text: str) -> None:
 
 @pytest.fixture(scope="module")
 def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Here]:
-    """A `dispatch up` with two supervisors, shared by the tests of a module."""
+    """A `dispatch up` with two supervisors, shared by the tests of a module.
+
+    A shell's background job ignores Ctrl-C, and so do its children, unless they are given their own word on it.
+    """
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     place = Here(tmp_path_factory.mktemp("here"))
     place.up("--supervisors", "2", "--slots", "8", "--stop-jobs")
     yield place

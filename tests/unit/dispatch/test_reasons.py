@@ -133,7 +133,7 @@ def cancelled_once() -> Story:
 
 def stopped_and_gone() -> Story:
     story, ref = running()
-    return story.outcome().call(Verb.STOP, ref, Reason.JOB_OVER).replied().later(9).seen(missing=(ref,))
+    return story.outcome().call(Verb.STOP, ref, Reason.JOB_OVER).replied().later(9).seen(missing=(ref,)).ceased(ref)
 
 
 def absent_and_gone() -> Story:
