@@ -14,6 +14,7 @@ from streams.messages.calls import (
     Inspection,
     JobName,
     OpenCall,
+    Output,
     ReleaseCall,
     RequeueCall,
     StartCall,
@@ -75,12 +76,9 @@ class AskingAdapter(abc.ABC):
     async def inspect(self, name: JobName, object: ObjectRef) -> Inspection:
         return (await self._expect(wire.InspectQuery(name=name, object=object), wire.InspectionReply)).inspection
 
-    async def read_output(
-        self, name: JobName, object: ObjectRef, run: int, rank: int, *, offset: int = 0
-    ) -> tuple[bytes, int]:
+    async def read_output(self, name: JobName, object: ObjectRef, run: int, rank: int, *, offset: int = 0) -> Output:
         query = wire.OutputQuery(name=name, object=object, run=run, rank=rank, offset=offset)
-        reply = await self._expect(query, wire.OutputReply)
-        return reply.data, reply.next
+        return (await self._expect(query, wire.OutputReply)).output
 
     async def _expect(self, request: wire.Request, kind: type[R]) -> R:
         reply = await self.ask(request)

@@ -16,6 +16,7 @@ from streams.messages.calls import (
     Inspection,
     JobName,
     OpenCall,
+    Output,
     ReleaseCall,
     RequeueCall,
     StartCall,
@@ -108,8 +109,6 @@ class Inspects(Protocol):
 class ReadsOutput(Protocol):
     """A cluster whose ranks' logs can be read."""
 
-    async def read_output(
-        self, name: JobName, object: ObjectRef, run: int, rank: int, *, offset: int = 0
-    ) -> tuple[bytes, int]:
-        """Bytes of one rank's log from `offset` (negative: from the end), at most 64 KiB, and the next offset."""
+    async def read_output(self, name: JobName, object: ObjectRef, run: int, rank: int, *, offset: int = 0) -> Output:
+        """What one rank wrote, from `offset` (negative: from the end), at most 64 KiB, and which copy of it was read."""
         ...

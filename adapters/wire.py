@@ -27,6 +27,7 @@ from streams.messages.calls import (
     Inspection,
     JobName,
     OpenCall,
+    Output,
     ReleaseCall,
     RequeueCall,
     StartCall,
@@ -121,10 +122,9 @@ class InspectionReply(ReplyBase, frozen=True, kw_only=True, tag="inspection"):
 
 
 class OutputReply(ReplyBase, frozen=True, kw_only=True, tag="output"):
-    """The answer to an OutputQuery: bytes, and the offset of what follows them."""
+    """The answer to an OutputQuery."""
 
-    data: bytes
-    next: int
+    output: Output
 
 
 Reply = Done | Failed | FoundReply | CapabilitiesReply | CessationReply | InspectionReply | OutputReply
@@ -220,10 +220,10 @@ async def _serve_capability(adapter: Adapter, request: Optional) -> Reply:
         case InspectQuery() if isinstance(adapter, Inspects):
             return InspectionReply(inspection=await adapter.inspect(request.name, request.object))
         case OutputQuery() if isinstance(adapter, ReadsOutput):
-            data, after = await adapter.read_output(
+            output = await adapter.read_output(
                 request.name, request.object, request.run, request.rank, offset=request.offset
             )
-            return OutputReply(data=data, next=after)
+            return OutputReply(output=output)
         case _:
             raise RefusedError("this cluster cannot do that")
     return Done()

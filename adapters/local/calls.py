@@ -192,8 +192,7 @@ def _query(host: LocalHost, query: Query) -> Reply:
             one = host.store.get(query.name, query.object)
             if one is None:
                 raise RefusedError(f"there is no object {query.object.id} of this creation here")
-            data, after = output.read(one.record, query, host.site)
-            return OutputReply(data=data, next=after)
+            return OutputReply(output=output.read(one.record, query, host.site))
 
 
 def _find(host: LocalHost, name: JobName) -> Found:

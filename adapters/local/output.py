@@ -2,27 +2,36 @@
 
 from __future__ import annotations
 
+import os
+from datetime import UTC, datetime
+
 from adapters.errors import RefusedError
 from adapters.local.objects import ObjectRecord
 from adapters.local.plan import Site, output_path
 from adapters.wire import OutputQuery
+from streams.messages.calls import Output
 
 CHUNK_MAX = 64 * 1024
 
 
-def read(record: ObjectRecord, query: OutputQuery, site: Site) -> tuple[bytes, int]:
-    """At most 64 KiB from the query's offset (negative: from the end), and the next offset. No output yet: empty.
+def read(record: ObjectRecord, query: OutputQuery, site: Site) -> Output:
+    """At most 64 KiB from the query's offset (negative: from the end). No output yet: no bytes, and no source.
 
-    Raises RefusedError for a rank that the job does not have.
+    The source is named as the job file does, from the job's own directory, or by its path in the cluster's. Raises
+    RefusedError for a rank that the job does not have.
     """
     if not 0 <= query.rank < record.spec.ranks:
         raise RefusedError(f"the job has ranks 0 to {record.spec.ranks - 1}, not {query.rank}")
+    path = output_path(record, query.run, query.rank, site)
     try:
-        with output_path(record, query.run, query.rank, site).open("rb") as file:
-            size = file.seek(0, 2)
-            start = max(size + query.offset, 0) if query.offset < 0 else query.offset
+        with path.open("rb") as file:
+            known = os.fstat(file.fileno())
+            start = max(known.st_size + query.offset, 0) if query.offset < 0 else query.offset
             file.seek(start)
             data = file.read(CHUNK_MAX)
     except FileNotFoundError:
-        return b"", max(query.offset, 0)
-    return data, start + len(data)
+        return Output(next=max(query.offset, 0))
+    workdir = site.base_dir / record.spec.run.workdir
+    named = path.relative_to(workdir) if record.spec.output is not None and path.is_relative_to(workdir) else path
+    written_at = datetime.fromtimestamp(known.st_mtime, UTC) if known.st_size else None
+    return Output(data=data, next=start + len(data), source=str(named), written_at=written_at)

@@ -71,6 +71,8 @@ class Runner:
         self.warned = plan.signal is None
         self.cause: dict[str, object] | None = None
         self.kill_at = 0.0
+        self.ended_by = 0.0
+        self.followed: list[float] = []
         self.pressed = False
         self.cgroup: str | None = None
 
@@ -137,7 +139,9 @@ class Runner:
         for rank in self.ranks:
             if rank.pid == pid and rank.status is None:
                 rank.status = status
-                if status and self.cause is None:
+                if self.cause is not None:
+                    self.followed.append(time.monotonic() - self.ended_by)
+                elif status:
                     self.end_by(rank, status)
 
     def end_by(self, rank: Rank, status: int) -> None:
@@ -194,7 +198,8 @@ class Runner:
     def end(self, kind: str, **words: object) -> None:
         """Begin to end the run, for this cause; it is on disk before anything is signalled."""
         self.cause = {"kind": kind, "nodes": [self.plan.node], **words}
-        self.kill_at = time.monotonic() + self.plan.stop_grace_s
+        self.ended_by = time.monotonic()
+        self.kill_at = self.ended_by + self.plan.stop_grace_s
         with contextlib.suppress(OSError):  # a full disk keeps no run from being ended
             write_whole(f"{self.folder}/{ENDING}", json.dumps(self.cause).encode(), durable=False)
         self.ring()
@@ -230,7 +235,7 @@ class Runner:
         if self.cgroup is not None:
             memory.remove_cgroup(self.cgroup)
         ranks = [rank.status for rank in self.ranks]
-        words = json.dumps({"cause": self.cause, "ranks": ranks}).encode()
+        words = json.dumps({"cause": self.whole_cause(), "ranks": ranks}).encode()
         while os.path.isdir(self.folder):
             try:
                 write_once(f"{self.folder}/{ENDED}", words)
@@ -239,6 +244,15 @@ class Runner:
             else:
                 break
         self.ring()
+
+    def whole_cause(self) -> dict[str, object]:
+        """The cause, and how many ranks the one that failed first took down: what a person asks next."""
+        cause = dict(self.cause or {})
+        if cause.get("rank") is not None and self.followed:
+            told = {"followed": str(len(self.followed)), "followed_within_s": f"{max(self.followed):.1f}"}
+            raw = cause.get("raw")
+            cause["raw"] = {**raw, **told} if isinstance(raw, dict) else told
+        return cause
 
     def ring(self) -> None:
         """Wake the daemon, if there is one."""

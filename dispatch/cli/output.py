@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import re
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from adapters.errors import AdapterError
 from dispatch.cli.cluster import adapter_for, job_name
@@ -14,11 +16,12 @@ from dispatch.cli.commands.logs import LogsOptions, ranks_of
 from dispatch.cli.errors import CliError
 from dispatch.cli.exits import Exit
 from dispatch.cli.session import Read, Session
+from dispatch.cli.times import Times
 from dispatch.cli.tool import Tool
 from projections.record import ObjectRecord, Record, RunRecord
 from projections.status.tables import processes_of
-from projections.status.words import execution
-from streams.messages.calls import JobName
+from projections.status.words import cause_text, execution
+from streams.messages.calls import JobName, Output
 from streams.messages.values import epoch_of
 
 if TYPE_CHECKING:
@@ -41,31 +44,35 @@ class RankOutput:
     node: str
     offset: int = 0
     left: bytes = b""
+    source: str = ""
+    written_at: datetime | None = None
 
     async def tail(self, lines: int) -> list[str]:
         """The last lines written so far; all of them for 0."""
         if lines:
-            data, self.offset = await self._read(-TAIL_BYTES)
-            whole = data.decode("utf-8", "replace").splitlines()
-            return whole[-lines:]
+            last = await self._read(-TAIL_BYTES)
+            self.offset = last.next
+            return last.data.decode("utf-8", "replace").splitlines()[-lines:]
         return await self.more(flush=True)
 
     async def more(self, *, flush: bool = False) -> list[str]:
         """What was written since, in whole lines; with `flush` also an unfinished one."""
         data = self.left
         while True:
-            part, offset = await self._read(self.offset)
-            data += part
-            if not part or offset == self.offset:
+            part = await self._read(self.offset)
+            data += part.data
+            if not part.data or part.next == self.offset:
                 break
-            self.offset = offset
+            self.offset = part.next
         text, _, rest = data.rpartition(b"\n")
         self.left = b"" if flush else rest
         lines = text.decode("utf-8", "replace").split("\n") if text else []
         return [*lines, rest.decode("utf-8", "replace")] if flush and rest else lines
 
-    async def _read(self, offset: int) -> tuple[bytes, int]:
-        return await self.adapter.read_output(self.name, self.held.ref, self.run.run, self.rank, offset=offset)
+    async def _read(self, offset: int) -> Output:
+        found = await self.adapter.read_output(self.name, self.held.ref, self.run.run, self.rank, offset=offset)
+        self.source, self.written_at = found.source, found.written_at
+        return found
 
 
 async def show_output(tool: Tool, options: LogsOptions) -> int:
@@ -143,27 +150,49 @@ def execution_of(record: Record, text: str | None, *, first_failed: bool = False
 
 async def _first(tool: Tool, read: Read, outputs: list[RankOutput], options: LogsOptions) -> int:
     """The header and what was written so far; how many lines."""
-    first = outputs[0]
-    epoch = epoch_of(first.held.submission or 0, first.run.run)
-    times = tool.times()
-    ended = (
-        f", ended {times.at(first.run.ended_at)}" if first.run.ended_at else f", {processes_of(first.held, first.run)}"
-    )
-    cause = f" by {first.run.cause.kind.value}" if first.run.cause else ""
     cluster = read.record.spec.cluster if read.record.spec else ""
-    if not tool.flags.json:
-        who = f" rank {first.rank}@{first.node}" if len(outputs) == 1 else f" {len(outputs)} ranks"
-        name = execution(first.held, first.run.run)
-        tool.screen.say(f"{name} (epoch {epoch}){who}{ended}{cause}, from {cluster}")
-    ago = times.now - first.run.ended_at if first.run.ended_at is not None else timedelta(0)
-    if options.since is not None and ago > timedelta(seconds=options.since):
-        return 0
+    run = outputs[0].run
+    ago = tool.times().now - run.ended_at if run.ended_at is not None else timedelta(0)
+    asked = options.since is None or ago <= timedelta(seconds=options.since)
     count = 0
     for output in outputs:
-        lines = await _asked(output.tail(options.tail), cluster)
+        lines = await _asked(output.tail(options.tail), cluster) if asked else []
+        if output is outputs[0] and not tool.flags.json:
+            tool.screen.say(_header(tool.times(), outputs, options, cluster))
         count += len(lines)
         _print(tool, output, lines)
     return count
+
+
+def _header(times: Times, outputs: list[RankOutput], options: LogsOptions, cluster: str) -> str:
+    """Which execution, how it ended, and which copy of its output is read."""
+    first = outputs[0]
+    run = first.run
+    one = len(outputs) == 1
+    epoch = epoch_of(first.held.submission or 0, run.run)
+    who = f"rank {first.rank}@{first.node}" if one else f"{len(outputs)} ranks"
+    told = [f"{execution(first.held, run.run)} (epoch {epoch}) {who}"]
+    if run.ended_at is not None:
+        by = f" by {cause_text(msgspec.structs.replace(run.cause, rank=None, nodes=()))}" if run.cause else ""
+        told.append(f"ended {times.at(run.ended_at)}{by}")
+    else:
+        told.append(processes_of(first.held, run))
+    if options.first_failed:
+        told += _followed(run)
+    if one and first.written_at is not None:
+        told.append(f"last line {times.at(first.written_at)}")
+    told.append(f"from {first.source if one and first.source else cluster}")
+    return ", ".join(told)
+
+
+def _followed(run: RunRecord) -> list[str]:
+    """How many ranks the first one took down, where the cluster counts them."""
+    raw = run.cause.raw if run.cause is not None else {}
+    if not raw.get("followed"):
+        return []
+    others = "1 other" if raw["followed"] == "1" else f"{raw['followed']} others"
+    within = raw.get("followed_within_s", "")
+    return [f"{others} followed" + (f" within {within}s" if within else "")]
 
 
 async def _asked(question: object, cluster: str) -> list[str]:

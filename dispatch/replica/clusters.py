@@ -21,6 +21,7 @@ from streams.messages.calls import (
     Inspection,
     JobName,
     OpenCall,
+    Output,
     ReleaseCall,
     RequeueCall,
     StartCall,
@@ -87,9 +88,7 @@ class BoundedAdapter:
             return Inspection()
         return await self._read("inspect", self._adapter.inspect(name, object))
 
-    async def read_output(
-        self, name: JobName, object: ObjectRef, run: int, rank: int, *, offset: int = 0
-    ) -> tuple[bytes, int]:
+    async def read_output(self, name: JobName, object: ObjectRef, run: int, rank: int, *, offset: int = 0) -> Output:
         if not isinstance(self._adapter, ReadsOutput):
             raise UnreachableError(f"{self.cluster} serves no output")
         return await self._read("read-output", self._adapter.read_output(name, object, run, rank, offset=offset))

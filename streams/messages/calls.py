@@ -150,3 +150,16 @@ class Inspection(Value, frozen=True, kw_only=True):
     position: int | None = None
     estimated_start_at: Instant | None = None
     detail: dict[str, str] = {}
+
+
+class Output(Value, frozen=True, kw_only=True):
+    """Bytes of what one rank wrote, and the offset of what follows them.
+
+    `source`: the copy that was read, as its job file names it or where it lies on the cluster's machine. `written_at`:
+    when it was last written to, by that machine's clock; None before the first byte.
+    """
+
+    data: bytes = b""
+    next: int = 0
+    source: str = ""
+    written_at: Instant | None = None

@@ -46,7 +46,8 @@ def test_what_killed_it_and_which_rank_first(here: Here, dispatch: Type) -> None
     assert dispatch("submit", here.write("crash.yaml", CRASHING), "--name", "crash", "--wait").code == 20
     told = dispatch("logs", "crash", "--first-failed")
     assert (told.code, "no output" in told.err or "nothing is left" in told.err) == (3, True), told.err
-    assert re.match(r"1\.0 \(epoch 1000000\) rank 1@\S+, ended \S+ by \S+, from local$", told.lines[0])
+    header = r"1\.0 \(epoch 1000000\) rank 1@\S+, ended \S+ by exit-code 137, 1 other followed within \d+\.\ds, from \S+/1\.log$"
+    assert re.match(header, told.lines[0])
     assert re.search(r"exit-code 137 \(rank 1\)", dispatch("status", "crash").out)
 
 

@@ -20,7 +20,7 @@ ENDLESS = (
     'run: {command: [sh, -c, "echo begun; exec sleep 600"]}\nrecovery: []\n'
 )
 CRASHING = (
-    "version: 1\nranks_per_node: 2\nstop_grace: 1s\n"
+    "version: 1\nranks_per_node: 2\nstop_grace: 1s\noutput: '{job}/{submission}.{run}/{rank}.log'\n"
     'run: {command: [sh, -c, "[ $RANK = 1 ] && { echo cuda error; exit 3; }; exec sleep 600"]}\nrecovery: []\n'
 )
 ONCE = (
@@ -68,7 +68,8 @@ def test_what_killed_it_and_which_rank_first(here: Here, dispatch: Type) -> None
     assert told.code == 20
     assert dispatch("watch", "crash", "--job-exit").code == 3
     logs = dispatch("logs", "crash", "--first-failed")
-    assert re.match(r"1\.0 \(epoch 1000000\) rank 1@\S+, ended \S+ by exit-code, from local$", logs.lines[0])
+    ended = r"1\.0 \(epoch 1000000\) rank 1@\S+, ended \S+ by exit-code 3, 1 other followed within \d+\.\ds, "
+    assert re.match(ended + r"last line \S+, from crash/1\.0/1\.log$", logs.lines[0])
     assert logs.lines[1].endswith("cuda error")
 
 

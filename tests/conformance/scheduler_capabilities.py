@@ -219,12 +219,14 @@ class OutputSuite(Suite):
         await job.open(ref)
         await job.reaches(ref, Phase.ENDED)
         for rank in range(2):
-            text, after = await world.adapter.read_output(job.name, ref, first, rank)
-            assert f"rank {rank} began\n".encode() in text
-            assert after == len(text)
-            assert await world.adapter.read_output(job.name, ref, first, rank, offset=after) == (b"", after)
-            tail, _ = await world.adapter.read_output(job.name, ref, first, rank, offset=-5)
-            assert tail == text[-5:]
+            told = await world.adapter.read_output(job.name, ref, first, rank)
+            assert f"rank {rank} began\n".encode() in told.data
+            assert told.next == len(told.data)
+            assert (told.source != "", told.written_at is not None) == (True, True)
+            more = await world.adapter.read_output(job.name, ref, first, rank, offset=told.next)
+            assert (more.data, more.next) == (b"", told.next)
+            tail = await world.adapter.read_output(job.name, ref, first, rank, offset=-5)
+            assert tail.data == told.data[-5:]
 
 
 class InspectSuite(Suite):

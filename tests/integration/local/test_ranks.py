@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from adapters.errors import RefusedError
-from streams.messages.calls import StartCall
+from streams.messages.calls import Output, StartCall
 from streams.messages.spec import Run, SecretRef
 from streams.messages.values import CauseKind, Phase
 from tests.conformance.local_world import LocalWorld
@@ -78,13 +78,17 @@ async def test_output_goes_where_the_template_says_one_file_a_rank_and_run(world
     folder = world.state_dir.parent / "out" / "nlp.llama" / "1.0-1000000"
     assert sorted(path.name for path in folder.iterdir()) == ["0.log", "1.log"]
     assert (folder / "1.log").read_text() == "rank 1 began\nand an error\n"
-    assert (await world.adapter.read_output(job.name, ref, 0, 1))[0] == b"rank 1 began\nand an error\n"
+    output = await world.adapter.read_output(job.name, ref, 0, 1)
+    assert output.data == b"rank 1 began\nand an error\n"
+    assert output.source == "out/nlp.llama/1.0-1000000/1.log"
+    assert output.written_at is not None
+    assert abs(output.written_at.timestamp() - (folder / "1.log").stat().st_mtime) < 0.001
 
 
 async def test_output_of_another_run_or_of_no_rank_is_not_made_up(world: LocalWorld, job: Job) -> None:
     ref = await begin(world, job, "")
     await ends(job, ref)
-    assert await world.adapter.read_output(job.name, ref, 1, 0) == (b"", 0)
+    assert await world.adapter.read_output(job.name, ref, 1, 0) == Output()
     with pytest.raises(RefusedError, match="ranks 0 to 0, not 1"):
         await world.adapter.read_output(job.name, ref, 0, 1)
 
@@ -92,11 +96,12 @@ async def test_output_of_another_run_or_of_no_rank_is_not_made_up(world: LocalWo
 async def test_a_long_output_is_read_in_pieces_of_64_kib(world: LocalWorld, job: Job) -> None:
     ref = await begin(world, job, "print('x' * 100_000)")
     await ends(job, ref)
-    first, after = await world.adapter.read_output(job.name, ref, 0, 0)
-    second, end = await world.adapter.read_output(job.name, ref, 0, 0, offset=after)
-    assert len(first) == 65536
-    assert first + second == b"rank 0 began\n" + b"x" * 100_000 + b"\n"
-    assert end == len(first + second)
+    first = await world.adapter.read_output(job.name, ref, 0, 0)
+    second = await world.adapter.read_output(job.name, ref, 0, 0, offset=first.next)
+    assert len(first.data) == 65536
+    assert first.data + second.data == b"rank 0 began\n" + b"x" * 100_000 + b"\n"
+    assert second.next == len(first.data + second.data)
+    assert Path(first.source).read_bytes() == first.data + second.data
 
 
 async def test_a_secret_comes_from_its_file_and_is_nowhere_else(world: LocalWorld, job: Job) -> None:

@@ -54,7 +54,7 @@ async def test_a_crash_of_one_rank_ends_the_run_and_the_next_goes_on_from_the_ch
     step, weights = json.loads((world.state_dir.parent / "checkpoints" / "model.json").read_text())
     assert step == 20
     assert abs(weights[0] - 3) < 1
-    assert b"rank 1 of 2: epoch 1000001, from step 10" in (await world.adapter.read_output(job.name, ref, 1, 1))[0]
+    assert b"rank 1 of 2: epoch 1000001, from step 10" in (await world.adapter.read_output(job.name, ref, 1, 1)).data
 
 
 async def test_an_older_execution_of_the_trainer_is_turned_away_by_the_fence(world: LocalWorld, job: Job) -> None:
@@ -65,7 +65,7 @@ async def test_an_older_execution_of_the_trainer_is_turned_away_by_the_fence(wor
     ref = await begin(world, job, "", run=trainer(), env=env)
     cause = await ends(job, ref)
     assert (cause.kind, cause.exit_code) == (CauseKind.EXIT_CODE, 1)
-    said, _ = await world.adapter.read_output(job.name, ref, 0, 0, offset=-400)
+    said = (await world.adapter.read_output(job.name, ref, 0, 0, offset=-400)).data
     assert b"execution 2000000 has this directory; this is execution 1000000, and must not write" in said
     assert not (world.state_dir.parent / "trained").exists()
 
@@ -76,7 +76,7 @@ async def test_a_stopped_trainer_ends_in_order(world: LocalWorld, job: Job) -> N
     ref = await begin(world, job, "", run=run, ranks=2, env=env, stop_grace=30)
 
     async def trains() -> bool | None:
-        return True if b"step 10:" in (await world.adapter.read_output(job.name, ref, 0, 0))[0] else None
+        return True if b"step 10:" in (await world.adapter.read_output(job.name, ref, 0, 0)).data else None
 
     await eventually(world, trains, "the trainer trains")
     await job.stop(ref)

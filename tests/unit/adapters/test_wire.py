@@ -17,7 +17,7 @@ from adapters.errors import (
     RefusedError,
     UnreachableError,
 )
-from streams.messages.calls import Capabilities, HoldCall, JobName, OpenCall, StopJobCall
+from streams.messages.calls import Capabilities, HoldCall, JobName, OpenCall, Output, StopJobCall
 from streams.messages.values import Floor, Found, ObjectRef, Phase, Sighting
 
 NAME = JobName(installation="main", tenant="nlp", job="llama")
@@ -51,7 +51,7 @@ def test_a_request_is_read_as_it_was_written(request_: wire.Request) -> None:
         wire.FoundReply(found=Found(as_of=AT, floor=PAIR, sightings=(Sighting(object=REF, phase=Phase.GATED),))),
         wire.FoundReply(found=Found(as_of=AT, detail=((REF, "Priority"),))),
         wire.CapabilitiesReply(capabilities=Capabilities(kind="local", call_bound_s=5.0, requeue_of=(Phase.ENDED,))),
-        wire.OutputReply(data=b"\x00\xff\n", next=3),
+        wire.OutputReply(output=Output(data=b"\x00\xff\n", next=3, source="logs/0.log", written_at=AT)),
     ],
 )
 def test_a_reply_is_read_as_it_was_written(reply: wire.Reply) -> None:
@@ -104,7 +104,7 @@ class Answering(AskingAdapter):
 
 
 async def test_an_answer_to_another_question_is_no_answer() -> None:
-    adapter = Answering(wire.OutputReply(data=b"", next=0))
+    adapter = Answering(wire.OutputReply(output=Output()))
     with pytest.raises(UnreachableError):
         await adapter.find(NAME)
     with pytest.raises(OutcomeUnknownError):
