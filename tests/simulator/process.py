@@ -50,8 +50,8 @@ class Task:
     """One coroutine of a process and the flight it waits for.
 
     `failed`: it ended with an error of the bus. `unseen`: evidence of it that met a conflict and is not stored.
-    `read_at`: the step at which its last read of the job landed. `found`: its last Find. `listed_at`: when it listed
-    pods. `known`: the newest revision that it was told of.
+    `read_at`: the step at which its last read of the job landed. `found`: its last Find, and
+    `found_at` the step at which that landed. `listed_at`: when it listed pods. `known`: the newest revision that it was told of.
     """
 
     __slots__ = (
@@ -60,6 +60,7 @@ class Task:
         "failed",
         "flight",
         "found",
+        "found_at",
         "known",
         "listed_at",
         "process",
@@ -79,6 +80,7 @@ class Task:
         self.read_at = 0
         self.known = process.held.revision
         self.found: Found | None = None
+        self.found_at = 0
         self.listed_at: datetime | None = None
 
 

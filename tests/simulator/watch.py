@@ -13,7 +13,7 @@ from projections.evolve import empty, evolve
 from projections.record import Record
 from streams.messages.events import Envelope
 from streams.messages.reasons import Reason
-from streams.messages.values import Disposition, ObjectRef, Phase
+from streams.messages.values import Disposition, Found, ObjectRef, Phase
 from tests.simulator.chronicle import Chronicle
 from tests.simulator.flight import AppendFlight, CallFlight, Flight, ReadFlight
 from tests.simulator.laws.every import LAWS
@@ -122,7 +122,7 @@ class Watch:
             if flight.answer:
                 task.known = max(task.known, flight.answer[-1].revision)
         elif isinstance(flight, CallFlight) and flight.request.verb == "find" and flight.error is None:
-            task.found = flight.answer
+            task.found, task.found_at = flight.answer, flight.landed_at
         if isinstance(flight, AppendFlight) and flight.error is None:
             task.known = max(task.known, flight.answer)
             intent = self.chronicle.intents.get(flight.envelope.id)
@@ -174,6 +174,17 @@ class Watch:
     def found_at(self, as_of: datetime) -> int:
         """The step of the Find that told this time."""
         return self.find_steps.get(as_of, self.world.steps)
+
+    def decided_from(self, as_of: datetime) -> tuple[Found, int] | None:
+        """The Find that told this time and the step at which it landed, for the event that is appended now.
+
+        Where two told the same time, as a host does whose clock was set back, it is the one that the appender was given.
+        """
+        task = self.flight.task if self.flight is not None else None
+        if task is not None and task.found is not None and task.found.as_of == as_of:
+            return task.found, task.found_at
+        found = self.world.finds.get(as_of)
+        return None if found is None else (found, self.found_at(as_of))
 
     def alive(self, since: int) -> list[SlurmJob | TrainJob]:
         """Objects of the job that are not ended, by no hand but ours after the step `since`, and were not hidden."""

@@ -20,8 +20,8 @@ class CanonicalOnce(Law):
             self.broken(f"{event.object.id} was chosen for attempt {event.submission}/{event.attempt}, never committed")
         if event.object in self.watch.chronicle.retired:
             self.broken(f"{event.object.id} was chosen although it is retired")
-        found = self.world.finds.get(event.as_of)
-        for seen in found.sightings if found is not None else ():
+        decided_from = self.watch.decided_from(event.as_of)
+        for seen in decided_from[0].sightings if decided_from is not None else ():
             if self._comes_first(event, seen):
                 self.broken(f"{event.object.id} was chosen although the same Find showed {seen.object.id}, made before")
 

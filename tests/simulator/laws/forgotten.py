@@ -38,10 +38,10 @@ class NothingIsForgotten(Law):
             if self.watch.chronicle.attempts:
                 self.broken("settled without a Find, although something was started")
             return
-        self._since = self.watch.found_at(content.event.as_of)
-        found = self.world.finds.get(content.event.as_of)
-        if found is None:
+        decided_from = self.watch.decided_from(content.event.as_of)
+        if decided_from is None:
             self.broken("settled by a Find that was never made")
+        found, self._since = decided_from
         self._nothing_in_doubt(found)
         for flight in self.world.calls_on_their_way():
             call = flight.request.call

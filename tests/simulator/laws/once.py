@@ -68,12 +68,13 @@ class NeverTwoAtOnce(Law):
         """The Find that an open was decided from showed every other object ended."""
         if not isinstance(event, CallCommitted) or event.verb not in (Verb.OPEN, Verb.ADMIT):
             return
-        found = self.world.finds.get(event.as_of)
-        if found is None:
+        decided_from = self.watch.decided_from(event.as_of)
+        if decided_from is None:
             self.broken(f"open #{event.call} was decided from a Find that was never made")
+        found, found_at = decided_from
         flight = self.watch.flight
         if flight is not None and flight.task is not None:
-            if self.watch.found_at(event.as_of) < flight.task.read_at:
+            if found_at < flight.task.read_at:
                 self.broken(f"open #{event.call} was decided from a Find made before the record was read")
         for seen in found.sightings:
             ignored = self.watch.chronicle.disposed.get(seen.object) is Disposition.IGNORE
