@@ -60,6 +60,12 @@ class Nowhere:
     async def beat(self, replica: str, data: bytes, *, ttl_s: float) -> None:
         """Unheard."""
 
+    async def leave(self, replica: str) -> None:
+        """Unheard."""
+
+    async def silent_replicas(self) -> dict[str, bytes]:
+        return {}
+
     async def replicas(self) -> dict[str, bytes]:
         return {}
 

@@ -157,11 +157,19 @@ class Buckets(Protocol):
         ...
 
     async def beat(self, replica: str, data: bytes, *, ttl_s: float) -> None:
-        """Say that this replica lives; forgotten `ttl_s` after the last beat."""
+        """Say that this replica lives. It counts as live for `ttl_s` after the last beat, and as silent for an hour."""
+        ...
+
+    async def leave(self, replica: str) -> None:
+        """Say that this replica has ended as it should: neither live nor silent any more."""
         ...
 
     async def replicas(self) -> dict[str, bytes]:
         """The live replicas' last beats, by name."""
+        ...
+
+    async def silent_replicas(self) -> dict[str, bytes]:
+        """The last beats, by name, of replicas that stopped within the last hour without having left."""
         ...
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from dispatch.cli.errors import CliError
-from dispatch.cli.looking import Beat, beats
+from dispatch.cli.looking import Beat, Beats, beats
 from dispatch.cli.session import Session
 from dispatch.identity import now
 from projections.fleet import CHECKPOINT, Checkpoint, FleetEntry, decode, decode_checkpoint, listed
@@ -27,14 +27,19 @@ class ClusterSeen:
 
 @dataclass(frozen=True, slots=True)
 class FleetRead:
-    """All jobs as the bucket holds them, listed; the live replicas; commands that nobody has taken."""
+    """All jobs as the bucket holds them, listed; the replicas; commands that nobody has taken."""
 
     tenant: str
     at: datetime
     entries: tuple[FleetEntry, ...]
-    replicas: tuple[Beat, ...] | None
+    living: Beats
     waiting: int | None
     checkpoint: Checkpoint | None
+
+    @property
+    def replicas(self) -> tuple[Beat, ...] | None:
+        """The live ones; None when that cannot be read."""
+        return self.living.replicas
 
     @property
     def open(self) -> list[FleetEntry]:
@@ -76,7 +81,7 @@ async def read_fleet(session: Session) -> FleetRead:
     at = now()
     entries = tuple(listed([entry for entry in held if entry is not None], at))
     living = await beats(session)
-    return FleetRead(session.tenant, at, entries, living.replicas, await _waiting(session), await _checkpoint(session))
+    return FleetRead(session.tenant, at, entries, living, await _waiting(session), await _checkpoint(session))
 
 
 async def _checkpoint(session: Session) -> Checkpoint | None:

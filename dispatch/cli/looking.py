@@ -35,9 +35,13 @@ class Beat(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class Beats:
-    """The live replicas, by their last heartbeat; None when the bucket did not answer."""
+    """The live replicas, by their last heartbeat; None when the bucket did not answer.
+
+    `silent`: those that stopped within the last hour without a drain.
+    """
 
     replicas: tuple[Beat, ...] | None
+    silent: tuple[Beat, ...] = ()
 
     def names(self) -> tuple[str, ...] | None:
         """The names of the live ones."""
@@ -50,18 +54,23 @@ class Beats:
 
 
 async def beats(session: Session) -> Beats:
-    """Every live replica's last heartbeat. One that cannot be read is left out."""
+    """Every replica's last heartbeat. One that cannot be read is left out."""
     try:
-        held = await session.bus.buckets.replicas()
+        live = await session.bus.buckets.replicas()
+        silent = await session.bus.buckets.silent_replicas()
     except StreamError:
         return Beats(None)
+    return Beats(_read(live), _read(silent))
+
+
+def _read(held: dict[str, bytes]) -> tuple[Beat, ...]:
     found = []
     for data in held.values():
         try:
             found.append(msgspec.json.decode(data, type=Beat))
         except msgspec.DecodeError:
             continue
-    return Beats(tuple(sorted(found, key=lambda beat: beat.name)))
+    return tuple(sorted(found, key=lambda beat: beat.name))
 
 
 async def told_of(session: Session, job: str) -> FleetEntry | None:

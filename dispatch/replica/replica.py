@@ -140,6 +140,10 @@ class Replica:
             for task in late:
                 task.cancel()
             await asyncio.gather(*late, return_exceptions=True)
+        try:
+            await self.bus.buckets.leave(self.settings.name)
+        except StreamError as error:
+            log.warning("not signed off: counts as silent for an hour", why=str(error))
         log.info("drained", replica=self.settings.name)
 
     async def _serve(self, take: Callable[[int], Awaitable[None]], shard: int) -> None:

@@ -15,6 +15,7 @@ from streams.messages.receipts import Receipt
 from streams.ports import StatusEntry, Stored
 
 TTL_S_MIN = 1.0
+SILENT_FOR_S = 3600.0
 
 
 class JetStreamBuckets:
@@ -65,16 +66,40 @@ class JetStreamBuckets:
                     yield entry
 
     async def beat(self, replica: str, data: bytes, *, ttl_s: float) -> None:
-        subject = f"{REPLICAS_KEYS}.{subjects.check_token(replica, 'replica')}"
+        """Two keys: one that ends with the replica, and one that outlives it, so that it is missed."""
+        await self._beat(_live(replica), data, ttl_s=ttl_s)
+        await self._beat(_last(replica), data, ttl_s=ttl_s + SILENT_FOR_S)
+
+    async def leave(self, replica: str) -> None:
+        await self._beat(_last(replica), b"", ttl_s=TTL_S_MIN)
+        await self._beat(_live(replica), b"", ttl_s=TTL_S_MIN)
+
+    async def replicas(self) -> dict[str, bytes]:
+        return await self._beats(f"{REPLICAS_KEYS}.*")
+
+    async def silent_replicas(self) -> dict[str, bytes]:
+        last = await self._beats(_last("*"))
+        live = await self.replicas()
+        return {name: data for name, data in last.items() if name not in live}
+
+    async def _beat(self, subject: str, data: bytes, *, ttl_s: float) -> None:
         headers = {"Nats-TTL": f"{round(max(ttl_s, TTL_S_MIN) * 1000)}ms", **kept_by(REPLICAS)}
         await put(self._wire, subject, data, what="a heartbeat", headers=headers)
 
-    async def replicas(self) -> dict[str, bytes]:
+    async def _beats(self, among: str) -> dict[str, bytes]:
         found: dict[str, bytes] = {}
-        async for page in pages(self._wire, REPLICAS, f"{REPLICAS_KEYS}.>"):
+        async for page in pages(self._wire, REPLICAS, among):
             found |= {stored.subject.rpartition(".")[2]: stored.data for stored in page if stored.data}
         return found
 
     def _entry(self, stored: Stored) -> StatusEntry:
         key = stored.subject.removeprefix(f"{self._keys}.")
         return StatusEntry(key=key, revision=stored.revision, data=stored.data)
+
+
+def _live(replica: str) -> str:
+    return f"{REPLICAS_KEYS}.{subjects.check_token(replica, 'replica')}"
+
+
+def _last(replica: str) -> str:
+    return f"{REPLICAS_KEYS}.last.{replica if replica == '*' else subjects.check_token(replica, 'replica')}"

@@ -11,6 +11,8 @@ from streams.errors import ConflictError
 from streams.messages.receipts import Receipt
 from streams.ports import StatusEntry
 
+SILENT_FOR_S = 3600.0
+
 
 class MemoryBuckets:
     """`streams.ports.Buckets` over dictionaries."""
@@ -49,5 +51,12 @@ class MemoryBuckets:
     async def beat(self, replica: str, data: bytes, *, ttl_s: float) -> None:
         self._beats[subjects.check_token(replica, "replica")] = (time.monotonic() + ttl_s, data)
 
+    async def leave(self, replica: str) -> None:
+        self._beats.pop(replica, None)
+
     async def replicas(self) -> dict[str, bytes]:
         return {name: data for name, (until, data) in self._beats.items() if until > time.monotonic()}
+
+    async def silent_replicas(self) -> dict[str, bytes]:
+        now = time.monotonic()
+        return {name: data for name, (until, data) in self._beats.items() if until <= now < until + SILENT_FOR_S}

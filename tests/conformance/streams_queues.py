@@ -239,6 +239,20 @@ class BucketSuite:
         left = await until(bus.buckets.replicas, lambda replicas: len(replicas) == 1)
         assert left == {"sv-a": b"alive"}
 
+    async def test_a_replica_that_stops_without_leaving_is_missed_and_one_that_leaves_is_not(
+        self, world: BusWorld
+    ) -> None:
+        bus = await world.connect()
+        for name in ("sv-a", "sv-b", "sv-c"):
+            await bus.buckets.beat(name, b"first", ttl_s=60)
+        await bus.buckets.beat("sv-b", b"dying", ttl_s=1)
+        await bus.buckets.leave("sv-c")
+        left = await until(bus.buckets.replicas, lambda replicas: len(replicas) == 1)
+        assert left == {"sv-a": b"first"}
+        assert await bus.buckets.silent_replicas() == {"sv-b": b"dying"}
+        await bus.buckets.beat("sv-b", b"back", ttl_s=60)
+        assert await bus.buckets.silent_replicas() == {}
+
     async def test_every_connection_reads_the_same_layout(self, world: BusWorld) -> None:
         one, other = await world.connect(), await world.connect()
         assert (one.shards, one.lease_s, one.generation) == (LAYOUT.shards, LAYOUT.lease_s, 1)

@@ -59,6 +59,7 @@ async def _everything(tool: Tool) -> Exit:
         "needs_person": [entry.job for entry in fleet.needing],
         "clusters": fleet.clusters(),
         "replicas": fleet.replicas,
+        "silent_replicas": fleet.living.silent,
         "waiting": fleet.waiting,
         "unattended": fleet.unattended,
         "complete_to": fleet.checkpoint.complete_to if fleet.checkpoint else None,

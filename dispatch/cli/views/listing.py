@@ -11,6 +11,7 @@ from dispatch.cli.times import Times, elapsed
 from dispatch.cli.views.frame import NATURES
 from projections.fleet import FleetEntry
 
+DEAD_MAX = 5
 HEADER = ["", "JOB", "STATE", "FOR", "WAITS FOR", "NODES", "CLUSTER", "OWNER"]
 
 
@@ -64,12 +65,15 @@ def _painted(line: str, screen: Screen) -> str:
 
 
 def replica_lines(fleet: FleetRead, times: Times, width: int | None) -> list[str]:
-    """The live replicas, or that there is none."""
+    """The replicas: dead ones first, then the live, or that there is none."""
     if fleet.replicas is None:
         return ["REPLICAS  not known: the bucket of heartbeats does not answer"]
+    told = [f"{beat.name} dead {times.since(beat.at)}" for beat in fleet.living.silent[:DEAD_MAX]]
+    if len(fleet.living.silent) > DEAD_MAX:
+        told.append(f"{len(fleet.living.silent) - DEAD_MAX} more dead")
     if not fleet.replicas:
-        return ["REPLICAS  none is live: nothing is decided until one starts (dispatch supervise)"]
-    told = []
+        lines = ["REPLICAS  none is live: nothing is decided until one starts (dispatch supervise)"]
+        return lines + (wrap_items("          ", told, width) if told else [])
     for beat in fleet.replicas:
         flags = [word for word, on in (("draining", beat.draining), ("observing", beat.observing)) if on]
         aside = f" ({', '.join(flags)})" if flags else ""

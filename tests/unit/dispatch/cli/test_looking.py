@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from datetime import timedelta
 from typing import Any
 
+import msgspec
 import pytest
 
 from dispatch.cli.commands import history, listing, status, verify, why
@@ -14,6 +16,7 @@ from dispatch.cli.commands.logs import ranks_of
 from dispatch.cli.errors import CliError
 from dispatch.cli.exits import Exit
 from dispatch.cli.following import Goal, follow
+from dispatch.cli.looking import Beat
 from dispatch.cli.output import execution_of
 from dispatch.cli.params import GlobalFlags
 from projections.fleet import FleetEntry, encode, entry_of
@@ -328,8 +331,20 @@ async def test_status_without_a_name_tells_replicas_counts_and_what_needs_a_pers
     stage = Stage(await fleet_of_three())
     assert await status._everything(stage) is Exit.DONE
     assert "REPLICAS  none is live: nothing is decided until one starts" in stage.said
+    assert " dead " not in stage.said
     assert "JOBS      " in stage.said
     assert re.search(r"^!  llama", stage.said, re.MULTILINE)
+
+
+async def test_status_without_a_name_tells_which_replica_died_and_since_when() -> None:
+    stage = Stage(await fleet_of_three())
+    buckets, at = stage.driver.bus.buckets, stage.driver.at
+    for name, ago, ttl_s in (("sv-a", 180, 0.0), ("sv-b", 2, 60.0), ("sv-c", 1, 60.0)):
+        beat = Beat(name=name, version="0.1.0", at=at - timedelta(seconds=ago))
+        await buckets.beat(name, msgspec.json.encode(beat), ttl_s=ttl_s)
+    await buckets.leave("sv-c")
+    assert await status._everything(stage) is Exit.DONE
+    assert re.search(r"^REPLICAS  sv-a dead 3m\S* · sv-b live, \ds ago · 0 jobs unattended$", stage.said, re.MULTILINE)
 
 
 # verify, logs
