@@ -41,7 +41,8 @@ def _own_times(situation: Situation) -> list[datetime]:
 def _host_times(situation: Situation) -> list[datetime]:
     """Waits that the scheduler host's clock ends: deadlines and bounds of calls without a clear reply."""
     times = [c.over_at for c in situation.record.calls.values() if not c.over(situation.as_of)]
-    loose = [a for a in situation.record.attempts if a.unmatched]
+    # Also those that a person gave up: settlement waits until they can land no more.
+    loose = [a for a in situation.record.attempts if a.object is None and not a.made_nothing]
     return [*times, *(t for a in loose for t in (a.deadline_at, a.over_at) if t > situation.as_of)]
 
 

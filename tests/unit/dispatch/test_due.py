@@ -12,7 +12,7 @@ from dispatch.due import SOON, due_at
 from projections.controls import Control, Controls
 from streams.messages import events
 from streams.messages.reasons import Reason
-from streams.messages.values import Phase, Verb
+from streams.messages.values import AttemptRef, Disposition, Phase, Verb
 from tests.unit.dispatch.scene import SLURM, situation
 from tests.unit.projections.story import CALL_BOUND_S, CRASHED, Story, launched, run_once
 
@@ -77,6 +77,13 @@ def test_deadline_and_bound_of_an_unanswered_start_end_with_a_look() -> None:
     story = Story().submitted().authorized().attempt()
     assert due_in(story.seen()) == 60
     assert due_in(story.later(60).seen()) == CALL_BOUND_S
+
+
+def test_the_bound_of_a_start_that_a_person_gave_up_ends_with_a_look_too() -> None:
+    """It can still land until then, and settlement waits for that."""
+    story = Story().submitted().authorized().attempt().later(60).seen()
+    story.disposed(AttemptRef(submission=1, attempt=1), Disposition.GONE)
+    assert due_in(story.seen()) == CALL_BOUND_S
 
 
 def test_the_hosts_times_are_told_on_our_own_clock() -> None:
