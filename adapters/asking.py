@@ -29,8 +29,10 @@ R = TypeVar("R", bound=wire.ReplyBase)
 class AskingAdapter(abc.ABC):
     """Implements the required port, Holds, Requeues, ProvesCessation, Inspects and ReadsOutput.
 
-    A reply of another kind than the one asked for counts as no clear answer.
+    A reply of another kind than the one asked for counts as no clear answer. `direct`: no agent is between.
     """
+
+    direct = False
 
     @abc.abstractmethod
     async def ask(self, request: wire.Request) -> wire.Reply:

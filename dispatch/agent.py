@@ -19,6 +19,7 @@ from adapters.local.adapter import LocalAdapter
 from adapters.port import Adapter
 from adapters.remote.agent import MAX_CALLS, Agent
 from adapters.remote.gone import GoneAdapter
+from dispatch import identity
 from dispatch.agent_metrics import AgentMetrics
 from dispatch.exposition import exposed
 from streams.jetstream.connect import connect
@@ -60,6 +61,7 @@ async def serve(settings: BusSettings, options: AgentOptions, say: Callable[[str
         metrics = AgentMetrics(options.cluster)
         metrics.in_hand.set_function(lambda: agent.in_hand)
         agent.tell(metrics.answered)
+        agent.version = identity.version()
         metrics.gone.set(options.attested_by is not None)
         with exposed(metrics.registry, options.metrics):
             await agent.start(wakeups=bus.wakeups)

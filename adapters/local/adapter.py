@@ -38,6 +38,8 @@ class LocalAdapter(AskingAdapter):
     `reply_within_s` bounds every call. Raises ValueError if the directory belongs to another cluster.
     """
 
+    direct = True
+
     def __init__(
         self,
         state_dir: Path,

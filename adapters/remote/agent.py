@@ -57,6 +57,7 @@ class Agent:
         self._client = client
         self._floors = floors
         self._calls, self._queries = asyncio.Semaphore(max_calls), asyncio.Semaphore(max_calls)
+        self.version = ""
         self._answered: Answered = lambda *_: None
         self._in_hand: set[asyncio.Task[None]] = set()
         self._watching: asyncio.Task[None] | None = None
@@ -135,7 +136,7 @@ class Agent:
         try:
             if wire.is_call(request):
                 self._check(request)
-            return self._with_floor(request, await wire.serve(self.adapter, request)), "done"
+            return self._completed(request, await wire.serve(self.adapter, request)), "done"
         except AdapterError as error:
             outcome = word_of(error)
             log.info(outcome, verb=wire.verb_of(request), why=str(error), **_numbers(request))
@@ -155,7 +156,11 @@ class Agent:
         if late_s > 0:
             raise DeadlinePassedError(f"{late_s:.1f} s past its deadline")
 
-    def _with_floor(self, request: wire.Request, reply: wire.Reply) -> wire.Reply:
+    def _completed(self, request: wire.Request, reply: wire.Reply) -> wire.Reply:
+        """With what the agent knows beside its adapter: its version, and what it was called with."""
+        if isinstance(reply, wire.CapabilitiesReply):
+            able = msgspec.structs.replace(reply.capabilities, version=self.version)
+            return wire.CapabilitiesReply(capabilities=able)
         if not isinstance(reply, wire.FoundReply) or not isinstance(request, wire.FindQuery):
             return reply
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 from typing import TypeVar
 
 from adapters.asking import AskingAdapter
@@ -72,3 +72,21 @@ async def inspections(session: Session, record: Record) -> tuple[tuple[ObjectRef
     refs = [ref for ref, held in record.objects.items() if not held.accounted]
     found = [(ref, await answered(adapter.inspect(name, ref))) for ref in refs]
     return tuple((ref, inspection) for ref, inspection in found if inspection is not None)
+
+
+async def agents(session: Session, clusters: Sequence[str]) -> dict[str, str | None]:
+    """The version of each of these clusters' agents; None of one that does not answer or tells none.
+
+    A cluster that is reached without an agent has none.
+    """
+    ways = {cluster: adapter_for(session, cluster) for cluster in clusters}
+    remote = {cluster: way for cluster, way in ways.items() if way is not None and not way.direct}
+    told = await asyncio.gather(*(answered(way.capabilities()) for way in remote.values()))
+    return {cluster: (able.version or None) if able else None for cluster, able in zip(remote, told, strict=True)}
+
+
+def server_version(session: Session) -> str | None:
+    """The version of the server that this connection is with; None where there is none."""
+    if not isinstance(session.bus, JetStreamBus):
+        return None
+    return ".".join(map(str, session.bus.server_version))

@@ -35,6 +35,12 @@ class JetStreamBus:
     def reconnects(self) -> int:
         return self.wire.client.stats["reconnects"]
 
+    @property
+    def server_version(self) -> tuple[int, int, int]:
+        """Of the server that this connection is with now."""
+        version = self.wire.client.connected_server_version
+        return version.major, version.minor, version.patch
+
     async def close(self) -> None:
         """Disconnect. Requests without an answer learn nothing; messages in hand come back after the lease."""
         await self.wire.close()

@@ -231,7 +231,7 @@ def test_a_name_that_nobody_has_is_exit_3(dispatch: Type, words: tuple[str, str]
 
 
 def test_the_version_names_the_replicas_too(dispatch: Type) -> None:
-    assert re.match(r"dispatch \S+ · schema 1 · sv-1 \S+, sv-2 \S+$", dispatch("version").lines[0])
+    assert re.match(r"dispatch \S+ · schema 1 · sv-1 \S+, sv-2 \S+ · bus 2\.\d+\.\d+$", dispatch("version").lines[0])
 
 
 def test_jobs_are_completed_from_the_bus(here: Here, dispatch: Type, monkeypatch: pytest.MonkeyPatch) -> None:

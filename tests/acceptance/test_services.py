@@ -12,7 +12,7 @@ import pytest
 
 from streams.jetstream.connect import connect
 from streams.jetstream.settings import BusSettings
-from tests.acceptance.conftest import Here, Type, line_with
+from tests.acceptance.conftest import Here, Type, line_with, until
 from tests.servers.nats import NatsNode
 
 QUICK = 'version: 1\nranks_per_node: 2\nrun: {command: [sh, -c, "echo step 1; echo step 2"]}\n'
@@ -80,6 +80,21 @@ def test_a_job_runs_through_an_agent_and_its_output_comes_back(served: Here, dis
     assert [line.split("  ")[1] for line in dispatch("logs", "quick").lines[1:]] == ["step 1", "step 2"] * 2
     live = dispatch("status", "quick", "--live")
     assert "nlp @ lab (local)" in live.lines[0]
+
+
+def test_the_version_names_replicas_agents_and_the_bus(served: Here, dispatch: Type) -> None:
+    told = until(dispatch, ("version",), lambda told: "agent" in told.out)
+    assert re.match(r"dispatch (\S+) · schema 1 · sv-a \1 · agent lab \1 · bus 2\.\d+\.\d+$", told.lines[0])
+
+
+def test_a_replica_that_was_killed_is_missed_and_one_that_drained_is_not(served: Here, dispatch: Type) -> None:
+    killed, drained = (served.start("supervise", "--single", "--name", name) for name in ("sv-k", "sv-d"))
+    until(dispatch, ("status",), lambda told: "sv-k live" in told.out and "sv-d live" in told.out)
+    killed.kill()
+    drained.terminate()
+    assert drained.wait(60) == 0
+    told = until(dispatch, ("status",), lambda told: "sv-k dead" in told.out)
+    assert re.search(r"^REPLICAS  sv-k dead \d+s · sv-a live, \S+ ago · 0 jobs unattended$", told.out, re.MULTILINE)
 
 
 def test_a_dry_run_asks_the_cluster_what_it_can_do(served: Here, dispatch: Type) -> None:
