@@ -53,7 +53,7 @@ def _end_cause(known: Cause | None, seen: Cause | None) -> Cause | None:
     return known
 
 
-def _run_after(run: RunRecord, seen: Sighting, look: Look) -> RunRecord:
+def _run_after(record: Record, run: RunRecord, seen: Sighting, look: Look) -> RunRecord:
     begins = seen.phase in (Phase.RUNNING, Phase.ENDING)
     begun = run.begun or begins or (seen.phase is Phase.ENDED and bool(seen.nodes))
     if run.word_as_of is not None and look.as_of > run.word_as_of and _takes_back(run, seen):
@@ -71,7 +71,7 @@ def _run_after(run: RunRecord, seen: Sighting, look: Look) -> RunRecord:
         run = replace(run, ended=True, cause=cause, ended_as_of=ended_as_of, ended_at=run.ended_at or look.at)
     elif seen.phase is Phase.GATED and run.started_as_of is not None and not run.ended:
         # Back at its gate under the same number: that execution is over, its processes are still to be proven gone.
-        cause = replace(run.cause or Cause(kind=CauseKind.UNKNOWN), final=True)
+        cause = replace(run.cause or _untold(record, seen.object, run.run), final=True)
         run = replace(run, ended=True, cause=cause, ended_as_of=look.as_of, ended_at=look.at)
     return run
 
@@ -84,12 +84,20 @@ def _takes_back(run: RunRecord, seen: Sighting) -> bool:
     return seen.phase is not Phase.GATED
 
 
-def _end_earlier(held: ObjectRecord, seen: Sighting, look: Look) -> ObjectRecord:
+def _untold(record: Record, ref: ObjectRef, run: int) -> Cause:
+    """The cause of an end that no Find showed: our own call, where one that ends this run was answered done."""
+    ours = [c for c in record.calls_on(ref, Verb.REQUEUE, Verb.HOLD) if c.run == run and c.done]
+    if not ours:
+        return Cause(kind=CauseKind.UNKNOWN)
+    return Cause(kind=CauseKind.STOPPED, raw={"by": ours[-1].verb.value})
+
+
+def _end_earlier(record: Record, held: ObjectRecord, seen: Sighting, look: Look) -> ObjectRecord:
     """A higher run number ends every earlier run; their processes are still to be proven gone."""
     failed = seen.hold is HoldSeen.LAUNCH_FAILED
-    untold = Cause(kind=CauseKind.LAUNCH_FAILED if failed else CauseKind.UNKNOWN)
     for earlier in held.runs:
         if earlier.run < seen.run and not earlier.ended:
+            untold = Cause(kind=CauseKind.LAUNCH_FAILED) if failed else _untold(record, held.ref, earlier.run)
             cause = replace(earlier.cause or untold, final=True)
             held = put_run(held, replace(earlier, ended=True, cause=cause, ended_as_of=look.as_of, ended_at=look.at))
     return held
@@ -113,7 +121,7 @@ def see(record: Record, seen: Sighting, look: Look) -> ObjectRecord:
             attempt=attempt.attempt if attempt else None,
             first_revision=look.revision,
         )
-    run = _run_after(held.run_record(seen.run) or RunRecord(run=seen.run), seen, look)
+    run = _run_after(record, held.run_record(seen.run) or RunRecord(run=seen.run), seen, look)
     if held.as_of is not None and (look.as_of < held.as_of or (seen.run < held.run and held.phase is not Phase.GATED)):
         # An older look: only an end is news.
         return put_run(held, run) if seen.phase is Phase.ENDED and held.run_record(seen.run) != run else held
@@ -121,7 +129,7 @@ def see(record: Record, seen: Sighting, look: Look) -> ObjectRecord:
     again = was_ended is not None and was_ended.ended and seen.phase in (Phase.RUNNING, Phase.QUEUED)
     if again and not (held.alive_again and held.run == seen.run):
         run = replace(run.unspoken, again_as_of=look.as_of)
-    held = _end_earlier(put_run(held, run), seen, look)
+    held = _end_earlier(record, put_run(held, run), seen, look)
     changed = held.phase is not seen.phase or held.run != seen.run
     return replace(
         held,

@@ -162,6 +162,16 @@ def test_a_higher_run_number_ends_every_earlier_run() -> None:
     assert not run(story, ref).proven, "its processes are still to be proven gone"
 
 
+@pytest.mark.parametrize("verb", [Verb.REQUEUE, Verb.HOLD])
+@pytest.mark.parametrize("back_as", [0, 1])
+def test_a_run_that_our_own_call_ended_was_stopped_by_it(verb: Verb, back_as: int) -> None:
+    """No Find shows the end of what is back at its gate at once."""
+    story, ref = running()
+    story.requeue_authorized(ref, 0, cause=None).call(verb, ref, Reason.REQUEUE_DUE, run=0).replied()
+    story.seen((ref, Phase.GATED, back_as))
+    assert run(story, ref).cause == Cause(kind=CauseKind.STOPPED, raw={"by": verb.value})
+
+
 def test_the_cause_told_while_a_run_was_ending_is_kept_for_a_run_that_came_back_to_its_gate() -> None:
     story, ref = running()
     story.seen(story.look(ref, Phase.ENDING, cause=PREEMPTED)).later(9).seen((ref, Phase.GATED, 1))
