@@ -69,9 +69,12 @@ def came_back(situation: Situation, held: ObjectRecord) -> RunRecord | None:
 
 
 def _cause_back(situation: Situation, run: RunRecord) -> Cause:
-    """Its cause; where nobody saw one, who alone can have brought the object back."""
+    """Its cause; where nobody saw one, who alone can have brought the object back.
+
+    Where our own call ended it and ranks had finished, it cannot go on as it was asked: that is for the plan as well.
+    """
     cause = run.cause or Cause(kind=CauseKind.UNKNOWN)
-    if cause.kind is not CauseKind.UNKNOWN or situation.capabilities.first_run == 0:
+    if cause.kind not in (CauseKind.UNKNOWN, CauseKind.STOPPED) or situation.capabilities.first_run == 0:
         return cause
     kind = CauseKind.STOPPED_OUTSIDE if situation.capabilities.gate_is_hold else CauseKind.PREEMPTED
     return replace(cause, kind=kind, raw={**cause.raw, "seen": "back at its gate"})
