@@ -112,6 +112,11 @@ class ObjectRecord(Value, frozen=True, kw_only=True):
         return self.disposition is Disposition.IGNORE
 
     @property
+    def off_limits(self) -> bool:
+        """Retired, or a person said to stop it or to leave it alone: no call of ours may bring it to run."""
+        return self.retired or self.disposition in (Disposition.IGNORE, Disposition.STOP)
+
+    @property
     def disposed_gone(self) -> bool:
         return self.disposition is Disposition.GONE
 

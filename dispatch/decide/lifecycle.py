@@ -11,7 +11,7 @@ from streams.messages.commands import HoldJob, ReleaseJob, RequeueJob, Retries, 
 from streams.messages.events import ControlsSet, HoldAsked, HoldLifted, RequeueAuthorized, SubmissionAuthorized
 from streams.messages.plan import PERSON, RULE_HOLD
 from streams.messages.reasons import Reason, RefusalCode
-from streams.messages.values import HoldKind, Phase
+from streams.messages.values import CauseKind, Disposition, HoldKind, Phase
 
 
 def outcome_stands(record: Record) -> Refused | None:
@@ -122,8 +122,14 @@ def _requeue_refusal(record: Record, held: ObjectRecord | None, facts: Facts) ->
         return Refused(
             RefusalCode.RUN_IS_OVER, f"a requeue of run {pending.run} is already on its way", pending.revision
         )
+    if held is not None and held.disposition in (Disposition.IGNORE, Disposition.STOP):
+        return Refused(
+            RefusalCode.NO_REQUEUE, f"someone told dispatch to {held.disposition.value} {held.ref.id}: use --resubmit"
+        )
     if held is None or held.retired or held.end_final:
         return Refused(RefusalCode.RUN_IS_OVER, "its object has ended for good: use --resubmit")
+    if held.phase is Phase.ENDED and held.cause is not None and held.cause.kind is CauseKind.COMPLETED:
+        return Refused(RefusalCode.RUN_IS_OVER, "its run has completed")
     if held.ranks_done:
         return Refused(
             RefusalCode.NO_REQUEUE, f"{held.ranks_done} ranks have finished and would be left out: use --resubmit"

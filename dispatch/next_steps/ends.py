@@ -89,12 +89,17 @@ def _comes_back(situation: Situation, held: ObjectRecord) -> bool:
 
 
 def sendable(situation: Situation, held: ObjectRecord, intent: RequeueIntent) -> bool:
-    """Whether the requeue can still do what it was authorized for: its cause is still the last one (R9)."""
-    if held.end_final or situation.phase(held.ref) not in situation.capabilities.requeue_of:
+    """Whether the requeue can still do what it was authorized for: its cause is still the last one (R9).
+
+    A run that completed meanwhile is not run again, whoever asked.
+    """
+    if held.end_final or held.off_limits or situation.phase(held.ref) not in situation.capabilities.requeue_of:
         return False
-    if intent.cause is None or not situation.ended(held):
+    if not situation.ended(held):
         return True
     cause = _cause(situation, held, held.run_record(held.run))
+    if intent.cause is None or cause.kind is CauseKind.COMPLETED:
+        return cause.kind is not CauseKind.COMPLETED
     return (cause.kind, cause.exit_code) == (intent.cause.kind, intent.cause.exit_code)
 
 

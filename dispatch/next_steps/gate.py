@@ -11,7 +11,7 @@ from projections.instants import stamp
 from projections.record import ObjectRecord
 from projections.sightings import waiting_nodes
 from streams.messages.reasons import Reason
-from streams.messages.values import Disposition, Phase, Verb
+from streams.messages.values import Phase, Verb
 
 
 class Condition(NamedTuple):
@@ -46,7 +46,7 @@ def next_run(situation: Situation, held: ObjectRecord) -> int:
 
 def _may_open(situation: Situation, held: ObjectRecord) -> bool:
     """No Open on its way, and an earlier one without effect is not repeated at once."""
-    if situation.capabilities.read_only or held.retired or held.disposition in (Disposition.IGNORE, Disposition.STOP):
+    if situation.capabilities.read_only or held.off_limits:
         return False
     earlier = calls.last(situation, held.ref, Verb.OPEN, Verb.ADMIT)
     if earlier is None or _began_earlier(situation, held, earlier.run):

@@ -20,7 +20,7 @@ def hold_calls(situation: Situation) -> tuple[Step, ...]:
     held = situation.canonical
     if held is None or not situation.capabilities.holds or situation.capabilities.read_only:
         return ()
-    if situation.phase(held.ref) in (None, Phase.ENDED, Phase.ENDING) or held.retired:
+    if situation.phase(held.ref) in (None, Phase.ENDED, Phase.ENDING) or held.off_limits:
         return ()
     if situation.record.in_force:
         return _place(situation, held)
@@ -83,7 +83,7 @@ def hold_now(situation: Situation) -> tuple[Step, ...]:
     if Phase.RUNNING not in situation.capabilities.requeue_of or situation.record.pending_requeue() is not None:
         return ()
     key = hold_key(asked.instance)
-    if key in situation.record.keys or held.retired or held.end_final:
+    if key in situation.record.keys or held.off_limits or held.end_final:
         return ()
     event = RequeueAuthorized(
         object=held.ref,

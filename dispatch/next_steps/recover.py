@@ -90,7 +90,7 @@ def _can_requeue(situation: Situation, end: End, rule: PlanRule) -> bool:
     else's hold is on it, which no Open of ours lifts.
     """
     held = situation.canonical
-    if held is None or held.retired or held.end_final or ends.has_paid(situation, rule, end.key):
+    if held is None or held.off_limits or held.end_final or ends.has_paid(situation, rule, end.key):
         return False
     if held.ranks_done or held.hold in ends.STRANGE_HOLDS:
         return False
@@ -133,7 +133,7 @@ def requeue_call(situation: Situation) -> tuple[Step, ...]:
     """The call of a requeue that was authorized and not carried out."""
     intent = situation.record.pending_requeue()
     held = situation.canonical
-    if intent is None or held is None or held.retired or situation.now < intent.not_before_at:
+    if intent is None or held is None or situation.now < intent.not_before_at:
         return ()
     if not ends.sendable(situation, held, intent) or not _requeue_free(situation, intent):
         return ()

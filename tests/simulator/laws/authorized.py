@@ -10,22 +10,26 @@ from streams.messages.values import Disposition, Phase, Verb
 from tests.simulator.chronicle import OPENING
 from tests.simulator.laws.law import Law
 
+BEGINNING = (Verb.OPEN, Verb.ADMIT, Verb.RELEASE, Verb.REQUEUE)
+
 
 class NothingUnauthorizedRuns(Law):
     number = "L1"
     _seen = 0
 
     def before(self, envelope: Envelope, event: Event) -> None:
-        if not isinstance(event, CallCommitted) or event.verb not in (Verb.OPEN, Verb.ADMIT):
+        if not isinstance(event, CallCommitted) or event.verb not in BEGINNING:
             return
         chronicle = self.watch.chronicle
+        if event.object is not None and chronicle.disposed.get(event.object) in (Disposition.IGNORE, Disposition.STOP):
+            self.broken(f"{event.verb.value} of {event.object.id} was committed although a person disposed of it")
+        if event.verb not in (Verb.OPEN, Verb.ADMIT):
+            return
         newest = chronicle.submissions
         if event.object is None or chronicle.canonical.get(newest) != event.object:
             self.broken(f"an open of {event.object} was committed; the canonical object of {newest} is another")
         if event.object in chronicle.retired:
             self.broken(f"an open of {event.object.id} was committed although it is retired")
-        if chronicle.disposed.get(event.object) in (Disposition.IGNORE, Disposition.STOP):
-            self.broken(f"an open of {event.object.id} was committed although a person disposed of it")
 
     def passed(self, ended: Pass) -> None:
         """What a completed pass saw running without a committed open is stopped."""
