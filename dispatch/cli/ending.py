@@ -9,30 +9,53 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from dispatch.cli.catalog import VERBS
 from dispatch.cli.errors import CliError, told
 from dispatch.cli.exits import Exit
+from dispatch.cli.main import verb_first
 from dispatch.cli.screen import screen_for, write_document
 
 
 def end_with(error: Exception, words: Sequence[str]) -> int:
-    """Print the error in its form, as a document with `--json`; the exit code."""
+    """Print the error in its form, as a document with `--json`; the exit code. No address is shown with its password."""
+    from streams.jetstream.settings import without_secrets
+
     found = told(error)
     if found is None:
         found = _fault(error, words)
     colour = _value_of("--color", words) or "auto"
     screen = screen_for(colour, os.environ, verbose="-v" in words or "--verbose" in words)
     if "--json" in words:
-        verb = next((word for word in words if not word.startswith("-")), "dispatch")
         at = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        write_document(f"dispatch.{verb}/1", at, {"error": found.document()}, sys.stdout)
+        document = {key: _cleaned(value) for key, value in found.document().items()}
+        write_document(f"dispatch.{_verb(words) or 'dispatch'}/1", at, {"error": document}, sys.stdout)
         return int(found.exit_code)
-    first, *rest = found.lines()
+    first, *rest = map(without_secrets, found.lines())
     screen.complain(screen.paint("error:", "red") + first.removeprefix("error:"))
     for line in rest:
         screen.complain(line)
     if screen.verbose:
-        screen.complain("".join(traceback.format_exception(error)).rstrip())
+        screen.complain(without_secrets("".join(traceback.format_exception(error))).rstrip())
     return int(found.exit_code)
+
+
+def _cleaned(value: object) -> object:
+    """Text, and lists of it, without the user and password of any address."""
+    from streams.jetstream.settings import without_secrets
+
+    match value:
+        case str():
+            return without_secrets(value)
+        case list():
+            return [_cleaned(each) for each in value]
+        case _:
+            return value
+
+
+def _verb(words: Sequence[str]) -> str:
+    """The verb that was typed; "" where none was, so that a flag's value is never taken for one."""
+    typed = verb_first(words)
+    return typed[0] if typed and typed[0] in VERBS else ""
 
 
 def _value_of(flag: str, words: Sequence[str]) -> str | None:
@@ -46,14 +69,15 @@ def _value_of(flag: str, words: Sequence[str]) -> str | None:
 
 def _fault(error: Exception, words: Sequence[str]) -> CliError:
     """A fault of dispatch itself, with the place of its report. The report holds no argument: those may be secret."""
-    text = "".join(traceback.format_exception(error))
-    verb = next((word for word in words if not word.startswith("-")), "")
+    from streams.jetstream.settings import without_secrets
+
+    text = without_secrets("".join(traceback.format_exception(error)))
     why = [f"{type(error).__name__}: {str(error)[:200]}"]
     try:
         folder = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "dispatch"
         folder.mkdir(parents=True, exist_ok=True)
         report = folder / f"report-{datetime.now(UTC):%Y%m%dT%H%M%S}-{os.getpid()}.txt"
-        report.write_text(f"dispatch {verb}\n{text}", encoding="utf-8")
+        report.write_text(f"dispatch {_verb(words)}\n{text}", encoding="utf-8")
         why.append(f"the report lies in {report}")
     except OSError:
         why += text.rstrip().splitlines()[-4:]

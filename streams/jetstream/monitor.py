@@ -9,6 +9,7 @@ import urllib.request
 from typing import Any
 
 from streams.errors import BusUnreachableError
+from streams.jetstream.settings import shown, without_secrets
 
 
 async def read_monitor(address: str, path: str, *, timeout_s: float = 5.0) -> dict[str, Any]:
@@ -17,7 +18,7 @@ async def read_monitor(address: str, path: str, *, timeout_s: float = 5.0) -> di
     Raises BusUnreachableError when there is no such answer, ValueError when the address is no http(s) one.
     """
     if not address.startswith(("http://", "https://")):
-        raise ValueError(f"monitoring address {address[:80]!r} must begin with http:// or https://")
+        raise ValueError(f"monitoring address {shown(address)[:80]!r} must begin with http:// or https://")
     return await asyncio.to_thread(_fetch, f"{address.rstrip('/')}/{path}", timeout_s)
 
 
@@ -35,4 +36,4 @@ def _fetch(url: str, timeout_s: float) -> dict[str, Any]:
             read: dict[str, Any] = json.load(answer)
             return read
     except (OSError, ValueError) as error:
-        raise BusUnreachableError(f"{url} gives no answer: {error}") from error
+        raise BusUnreachableError(f"{shown(url)} gives no answer: {without_secrets(str(error))}") from error

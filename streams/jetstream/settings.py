@@ -11,7 +11,7 @@ import msgspec
 
 from streams.errors import SettingsError
 
-_SECRET = re.compile(r"//[^/@\s]+@")
+_SECRET = re.compile(r"//(?:[^/\s]*|[^,\s]*)@")  # a password may hold a comma, an @ or a slash
 
 
 class BusSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,3 +60,9 @@ def credentials(settings: BusSettings) -> dict[str, Any]:
 def without_secrets(text: str) -> str:
     """`text` without the user and password of any address in it."""
     return _SECRET.sub("//", text)
+
+
+def shown(url: str) -> str:
+    """One address as it may be shown: without user and password, also where it has no scheme."""
+    scheme, slashes, rest = url.partition("://")
+    return f"{scheme}{slashes}{rest.rpartition('@')[2]}" if slashes else url.rpartition("@")[2]

@@ -28,7 +28,7 @@ from nats.aio.msg import Msg
 
 from streams.errors import BusUnreachableError, NotPermittedError, StreamError, StreamFullError
 from streams.jetstream.layout import OWN_API
-from streams.jetstream.settings import BusSettings, credentials, without_secrets
+from streams.jetstream.settings import BusSettings, credentials, shown, without_secrets
 
 _VIOLATION = re.compile(r"permissions violation for (publish|subscription) to \"([^\"]+)\"")
 _NOT_SENT = (nats.errors.OutboundBufferLimitError, nats.errors.ConnectionDrainingError)
@@ -254,9 +254,7 @@ class Wire:
     def _connect_error(self) -> StreamError:
         if self._refused.is_set():
             return NotPermittedError("the bus refuses these credentials")
-        return BusUnreachableError(
-            f"no connection to {without_secrets(', '.join(self.settings.urls))}: {self._last_error}"
-        )
+        return BusUnreachableError(f"no connection to {', '.join(map(shown, self.settings.urls))}: {self._last_error}")
 
 
 def status_of(message: Msg) -> str:

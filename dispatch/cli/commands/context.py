@@ -15,6 +15,7 @@ from dispatch.cli.params import argument, command, contexts
 from dispatch.cli.tool import Tool
 from dispatch.config import Found, Settings
 from dispatch.contexts import ContextsFile, contexts_path, read_contexts, set_current
+from streams.jetstream.settings import shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ def list_(tool: Tool, _options: NoOptions) -> Exit:
     for name, each in sorted(file.contexts.items()):
         mark = "*" if name == file.current else ""
         protect = "yes" if each.protect else "no"
-        rows.append([mark, name, each.tenant or "-", each.cluster or "-", protect, ",".join(each.bus.urls)])
+        rows.append([mark, name, each.tenant or "-", each.cluster or "-", protect, ",".join(map(shown, each.bus.urls))])
     data = [{"name": row[1], "current": row[0] == "*", "bus": row[5].split(",")} for row in rows[1:]]
     tool.answer("context-list", data, lambda: table(rows, free=5, width=tool.screen.width))
     if not file.contexts:
@@ -84,10 +85,10 @@ def _source(found: Found) -> str:
 
 
 def _told(settings: Settings) -> dict[str, Found]:
-    """Every setting in the order of the screen. No secret: of credentials only the path."""
+    """Every setting in the order of the screen. No secret: of credentials only the path, of an address no user."""
     address = settings.address
     creds: Path | None = address.creds if address else None
-    bus = Found(",".join(address.urls) if address else None, settings.bus_source)
+    bus = Found(",".join(map(shown, address.urls)) if address else None, settings.bus_source)
     return {
         "context": settings.context,
         "bus": bus,
