@@ -12,9 +12,8 @@ from collections.abc import Sequence
 
 import click
 
+from dispatch.cli import word_order
 from dispatch.cli.catalog import CATALOG, CONTEXT_SETTINGS, VERBS
-
-_TAKES_VALUE = frozenset({"--context", "--nats", "--creds", "--tenant", "--cluster", "--color", "--timeout"})
 
 
 class Verbs(click.Group):
@@ -70,13 +69,7 @@ def verb_first(words: Sequence[str]) -> list[str]:
     """
     if words and words[0] == "--version":
         return ["version", *words[1:]]
-    at = 0
-    while at < len(words) and words[at].startswith("-"):
-        at += 2 if words[at] in _TAKES_VALUE else 1
-    if at == 0 or at >= len(words) or {"--help", "-h"} & set(words[:at]):
-        return list(words)
-    end = words.index("--") if "--" in words else len(words)
-    return [*words[at:end], *words[:at], *words[end:]]
+    return word_order.verb_first(words)
 
 
 def run(words: Sequence[str]) -> int:
@@ -98,7 +91,7 @@ def run(words: Sequence[str]) -> int:
     except Exception as error:  # any: the last place; whatever it is, it is told in one form
         from dispatch.cli.ending import end_with
 
-        return end_with(error, words)
+        return end_with(error, verb_first(words))
 
 
 def _interrupted() -> int:

@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 import click
 
 from dispatch.cli.catalog import CONTEXT_SETTINGS
+from dispatch.cli.word_order import HELP, TAKES_VALUE, verb_first
 
 OptionsT = TypeVar("OptionsT")
 Complete = Callable[[click.Context, click.Parameter, str], list[str]]
@@ -162,6 +163,26 @@ class VerbCommand(click.Command):
         end = args.index("--") if "--" in args else len(args)
         spelled = [f"{word}={values[word]}" if word in values else word for word in args[:end]]
         return super().parse_args(ctx, spelled + args[end:])
+
+
+class VerbGroup(click.Group):
+    """Several verbs under one word. A flag typed before the verb means what it means behind it."""
+
+    def __init__(self, name: str, verbs: dict[str, click.Command], text: str) -> None:
+        super().__init__(name, verbs, help=text, no_args_is_help=True, context_settings=CONTEXT_SETTINGS)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the words; flags before the verb are moved behind it."""
+        if args and args[0].startswith("-") and not HELP & set(args):
+            args = verb_first(args, self._take_values() | TAKES_VALUE)
+            if args[0].startswith("-"):
+                raise click.UsageError(f"{self.name} needs one of {', '.join(self.commands)}", ctx)
+        return super().parse_args(ctx, args)
+
+    def _take_values(self) -> set[str]:
+        """The flags of its verbs that have a value."""
+        options = [each for verb in self.commands.values() for each in verb.params if isinstance(each, click.Option)]
+        return {flag for each in options if not each.is_flag for flag in each.opts}
 
 
 def command(

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dispatch.cli.catalog import CONTEXT_SETTINGS
 from dispatch.cli.errors import CliError
 from dispatch.cli.exits import Exit
-from dispatch.cli.params import DURATION, command, option
+from dispatch.cli.params import DURATION, VerbGroup, command, option
 from dispatch.cli.tool import Tool
 
 if TYPE_CHECKING:
@@ -117,10 +116,8 @@ async def _until_told(tool: Tool, settings: BusSettings, options: AgentOptions) 
     await serve(settings, options, tool.screen.say, stop)
 
 
-agent = click.Group(
-    name="agent",
-    help="Serve one cluster over the bus, next to its scheduler, as the job owner's account.",
-    commands={"local": local, "gone": gone},
-    no_args_is_help=True,
-    context_settings=CONTEXT_SETTINGS,
+agent = VerbGroup(
+    "agent",
+    {"local": local, "gone": gone},
+    "Serve one cluster over the bus, next to its scheduler, as the job owner's account.",
 )

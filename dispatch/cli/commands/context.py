@@ -6,12 +6,9 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-import click
-
-from dispatch.cli.catalog import CONTEXT_SETTINGS
 from dispatch.cli.columns import table
 from dispatch.cli.exits import Exit
-from dispatch.cli.params import argument, command, contexts
+from dispatch.cli.params import VerbGroup, argument, command, contexts
 from dispatch.cli.tool import Tool
 from dispatch.config import Found, Settings
 from dispatch.contexts import ContextsFile, contexts_path, read_contexts, set_current
@@ -100,10 +97,8 @@ def _told(settings: Settings) -> dict[str, Found]:
     }
 
 
-context = click.Group(
-    name="context",
-    help="Which bus, in whose name; `show` gives each value and where it came from.",
-    commands={"list": list_, "use": use, "show": show, "none": none},
-    no_args_is_help=True,
-    context_settings=CONTEXT_SETTINGS,
+context = VerbGroup(
+    "context",
+    {"list": list_, "use": use, "show": show, "none": none},
+    "Which bus, in whose name; `show` gives each value and where it came from.",
 )

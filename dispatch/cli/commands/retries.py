@@ -5,11 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import click
-
-from dispatch.cli.catalog import CONTEXT_SETTINGS
 from dispatch.cli.exits import Exit
-from dispatch.cli.params import command, option
+from dispatch.cli.params import VerbGroup, command, option
 from dispatch.cli.tool import Tool
 
 if TYPE_CHECKING:
@@ -150,10 +147,8 @@ async def _dry_run(tool: Tool, session: Session, order: SetControls) -> Exit:
     return Exit.REFUSED if refused else Exit.DONE
 
 
-retries = click.Group(
-    name="retries",
-    help="Kill switch, brake and observe mode. They bind retries only, never a stop, a cancel or your own orders.",
-    commands={"show": show, "stop": stop, "allow": allow, "observe": observe},
-    no_args_is_help=True,
-    context_settings=CONTEXT_SETTINGS,
+retries = VerbGroup(
+    "retries",
+    {"show": show, "stop": stop, "allow": allow, "observe": observe},
+    "Kill switch, brake and observe mode. They bind retries only, never a stop, a cancel or your own orders.",
 )

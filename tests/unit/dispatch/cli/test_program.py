@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import subprocess
 import sys
@@ -86,6 +87,39 @@ def test_flags_before_the_verb_mean_what_they_mean_behind_it() -> None:
     assert verb_first(["-q", "submit", "--", "-x"]) == ["submit", "-q", "--", "-x"]
     assert verb_first(["status", "--json"]) == ["status", "--json"]
     assert verb_first(["--help"]) == ["--help"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["agent", "--cluster", "c", "gone", "--reason", "sold"],
+        ["agent", "--reason", "sold", "--cluster=c", "gone"],
+        ["agent", "--dir", "d", "gone", "--reason", "sold", "--cluster", "c"],
+        ["agent", "-q", "gone", "--cluster", "c", "--reason", "sold"],
+    ],
+)
+def test_flags_between_a_group_and_its_verb_mean_what_they_mean_behind_it(
+    words: list[str], nowhere: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    assert run([*words, "--tenant", "nlp"]) == 2
+    assert "do    the same with --confirm c\n" in capsys.readouterr().err
+
+
+def test_json_between_a_group_and_its_verb_is_understood(nowhere: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["retries", "--json", "show", "--tenant", "nlp"]) == 2
+    assert json.loads(capsys.readouterr().out)["error"]["code"] == "no-bus"
+    assert run(["--tenant", "nlp", "retries", "--json", "show"]) == 2
+    assert json.loads(capsys.readouterr().out)["schema"] == "dispatch.retries/1"
+    assert run(["context", "--utc", "--json", "list"]) == 0
+    assert json.loads(capsys.readouterr().out)["schema"] == "dispatch.context-list/1"
+
+
+def test_a_group_without_its_verb_names_them(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["agent", "--cluster", "c"]) == 2
+    assert capsys.readouterr().err.startswith("error: agent needs one of local, gone\n")
+    assert run(["agent", "--cluster", "c", "slrum"]) == 2
+    assert "No such command 'slrum'" in capsys.readouterr().err
 
 
 def test_an_unknown_verb_is_told_with_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
@@ -196,3 +230,9 @@ def test_help_imports_neither_the_bus_nor_yaml() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize("tail", ["-3", "x", "²"])
+def test_a_tail_is_a_number_of_lines(nowhere: Path, capsys: pytest.CaptureFixture[str], tail: str) -> None:
+    assert run(["logs", "llama", "--tail", tail]) == 2
+    assert "  code  bad-usage (exit 2)" in capsys.readouterr().err
