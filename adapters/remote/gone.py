@@ -22,8 +22,8 @@ from streams.messages.values import CessationAnswer, CessationBasis, Found, Obje
 class GoneAdapter:
     """Implements the required port and ProvesCessation.
 
-    Every Find is complete and empty; every call is refused; whatever ran has ceased, by the word of `attested_by`.
-    `now` must never go back.
+    Every Find is complete and empty; whatever ran has ceased, and every stop is done, by the word of `attested_by`; every
+    other call is refused. `now` must never go back.
     """
 
     def __init__(self, cluster: str, *, attested_by: str, reason: str, now: Callable[[], datetime]) -> None:
@@ -33,7 +33,7 @@ class GoneAdapter:
         self._now = now
 
     async def capabilities(self) -> Capabilities:
-        return Capabilities(kind="gone", call_bound_s=1.0, holds=False, accounting=False, read_only=True)
+        return Capabilities(kind="gone", call_bound_s=1.0, holds=False, accounting=False, read_only=True, takes_stops=True)
 
     async def find(self, name: JobName) -> Found:
         return Found(as_of=self._now())
@@ -53,10 +53,10 @@ class GoneAdapter:
         raise self._refusal(call)
 
     async def stop(self, call: StopCall) -> None:
-        raise self._refusal(call)
+        """Done: nothing is left of it."""
 
     async def stop_job(self, call: StopJobCall) -> None:
-        raise self._refusal(call)
+        """Done: nothing is left of it."""
 
     def _refusal(self, call: Call) -> RefusedError:
         return RefusedError(f"cluster {self.cluster} is gone, says {self.attested_by} ({self.reason}): {call.name.job}")

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dispatch.next_steps import cancel, gate, holds, launch, recover, settle, stop
 from dispatch.situation import Situation, Step
+from streams.messages.events import CallCommitted
+from streams.messages.values import Verb
 
 __all__ = ["next_steps"]
 
@@ -15,10 +17,17 @@ __all__ = ["next_steps"]
 def next_steps(situation: Situation) -> tuple[Step, ...]:
     """Every step that may be taken now, the most urgent first; none where decisions are stopped.
 
-    A read-only cluster is looked at, and never called.
+    A read-only cluster is looked at, and never called; one that is gone is told to stop, so that a cancel can complete.
     """
     steps = _steps(situation)
-    return tuple(s for s in steps if not s.is_call) if situation.capabilities.read_only else steps
+    able = situation.capabilities
+    if not able.read_only:
+        return steps
+    return tuple(s for s in steps if not s.is_call or (able.takes_stops and _is_stop(s)))
+
+
+def _is_stop(step: Step) -> bool:
+    return isinstance(step.event, CallCommitted) and step.event.verb in (Verb.STOP, Verb.STOP_JOB)
 
 
 def _steps(situation: Situation) -> tuple[Step, ...]:

@@ -15,7 +15,7 @@ CAN_LAND = (Verb.REQUEUE, Verb.OPEN, Verb.ADMIT, Verb.RELEASE)
 def stop_job(situation: Situation) -> tuple[Step, ...]:
     """The first stop by name at once; the second when every call that could still revive a run is over."""
     cancel = situation.record.cancel
-    if cancel is None or cancel.complete or situation.capabilities.read_only:
+    if cancel is None or cancel.complete:
         return ()
     if cancel.first is None:
         return (calls.call(situation, Aim(Verb.STOP_JOB), Reason.CANCELLED),)

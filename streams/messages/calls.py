@@ -102,7 +102,9 @@ class Capabilities(Value, frozen=True, kw_only=True):
     `queues_gated`: an object may wait in a queue with its gate shut (Kueue, for quota).
     `fenced_calls`: a call cannot land on a later execution than the one it names. `limit_min_s`: the shortest
     `time_limit` and `start_within` that it keeps, `warning_min_s` the shortest notice before a limit: schedulers count
-    in minutes, processes of this machine in seconds. `version`: of the agent that answers, "" where none does.
+    in minutes, processes of this machine in seconds. `read_only`: it is looked at and never
+    called; `takes_stops`: but for stops, since it is gone and nothing of it is left to stop. `version`: of the agent
+    that answers, "" where none does.
     """
 
     kind: str
@@ -126,6 +128,7 @@ class Capabilities(Value, frozen=True, kw_only=True):
     logs: bool = False
     inspect: bool = False
     read_only: bool = False
+    takes_stops: bool = False
     limit_min_s: int = 60
     warning_min_s: int = 10
     version: str = ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from projections.record import ObjectRecord
 from projections.status import words
 from projections.status.picture import Picture, alive
+from projections.status.view import Nature
 from projections.status.waits.launch import PASS, landing
 from projections.status.waits.waiting import PATIENCE, Waiting
 from streams.messages.values import Phase, Verb
@@ -12,8 +13,12 @@ from streams.messages.values import Phase, Verb
 
 def closing(picture: Picture) -> list[Waiting]:
     """What settlement waits for; proofs, foreign objects and lost Starts are waits of their own."""
-    waits = [*_objects(picture), *_starts(picture), *_calls(picture), *_second_stop(picture)]
-    return waits or [_settlement(picture)]
+    return _unfinished_parts(picture) or [_settlement(picture)]
+
+
+def _unfinished_parts(picture: Picture) -> list[Waiting]:
+    stops = [*_no_stop_taken(picture), *_second_stop(picture)]
+    return [*_objects(picture), *_starts(picture), *_calls(picture), *stops]
 
 
 def blocked_by(picture: Picture) -> tuple[str, ...]:
@@ -21,7 +26,7 @@ def blocked_by(picture: Picture) -> tuple[str, ...]:
     cancel = picture.record.cancel
     if cancel is None or cancel.complete:
         return ()
-    waits = [*_objects(picture), *_starts(picture), *_calls(picture), *_second_stop(picture)]
+    waits = _unfinished_parts(picture)
     return tuple(w.what for w in waits) or ("the second stop, and a Find begun after it",)
 
 
@@ -75,6 +80,23 @@ def _starts(picture: Picture) -> list[Waiting]:
 
 def _calls(picture: Picture) -> list[Waiting]:
     return [landing(picture, c) for c in picture.record.calls.values() if not c.closed and not picture.over(c.over_at)]
+
+
+def _no_stop_taken(picture: Picture) -> list[Waiting]:
+    """A cancel of a job whose cluster is only looked at."""
+    cancel, able = picture.record.cancel, picture.capabilities
+    if cancel is None or cancel.complete or able is None or not able.read_only or able.takes_stops:
+        return []
+    return [
+        Waiting(
+            what="the cluster to take stops again",
+            nature=Nature.NEEDS_A_PERSON,
+            since=cancel.at,
+            because=("it is read-only here: it is looked at, and no stop is sent",),
+            ends=("whoever serves it lets it be called", "someone answers for it with dispatch agent gone"),
+            law="L2",
+        )
+    ]
 
 
 def _second_stop(picture: Picture) -> list[Waiting]:

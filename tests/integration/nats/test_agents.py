@@ -9,7 +9,7 @@ import sys
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 import msgspec
 import nats
@@ -27,6 +27,7 @@ from adapters.errors import (
     UnreachableError,
 )
 from adapters.floors import FloorStore
+from adapters.remote import agent as agents
 from adapters.remote.agent import Agent
 from adapters.remote.client import RemoteAdapter
 from adapters.remote.gone import GoneAdapter
@@ -35,7 +36,7 @@ from adapters.simulated.host import Request
 from adapters.simulated.slurm import SlurmCluster, SlurmSettings
 from streams import subjects
 from streams.memory.bus import MemoryBus
-from streams.messages.calls import JobName, StartCall, StopCall
+from streams.messages.calls import JobName, StartCall, StopCall, StopJobCall
 from streams.messages.spec import SPEC_BYTES_MAX, JobSpec, Run
 from streams.messages.values import CessationAnswer, CessationBasis, Floor, Found, ObjectRef, Phase, Sighting, Tag
 from tests.conformance.local_world import LocalWorld
@@ -322,6 +323,59 @@ async def test_a_watch_becomes_wake_ups_and_nobody_else_needs_to_watch(stand: St
     await bus.close()
 
 
+class Faltering(SlurmAdapter):
+    """Its watch fails in another way each time it is begun, and then tells one name."""
+
+    faults: ClassVar[list[Exception]] = [ValueError("a torn line"), OSError(28, "No space left on device")]
+
+    async def watch(self) -> AsyncIterator[JobName]:
+        if self.faults:
+            raise self.faults.pop()
+        yield NAME
+
+
+async def test_a_watch_survives_any_fault_of_its_adapter(stand: Stand, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(agents, "WATCH_AGAIN_S", 0.01)
+    bus = MemoryBus()
+    adapter = Faltering(stand.cluster, pause=lambda: asyncio.sleep(stand.step_s))
+    agent = Agent(stand.near, adapter, "sim", floors=FloorStore(stand.folder / "floors"))
+    await agent.start(wakeups=bus.wakeups)
+    shard = subjects.shard_of(NAME.tenant, NAME.job, bus.shards)
+    woken = None
+    while woken is None:
+        woken = await bus.wakeups.receive(shard, rank=0)
+    assert (woken.tenant, woken.job) == ("nlp", "llama")
+    assert adapter.faults == []
+    await agent.drain(1.0)
+    await bus.close()
+
+
+class Interrupted(SlurmAdapter):
+    """Its watch fails in a way that nothing survives, and says so first."""
+
+    async def watch(self) -> AsyncIterator[JobName]:
+        self.ended = asyncio.current_task()
+        raise GeneratorExit
+        yield NAME
+
+
+async def test_a_watch_that_ended_badly_keeps_no_agent_from_draining(stand: Stand) -> None:
+    bus = MemoryBus()
+    adapter = Interrupted(stand.cluster, stand.door, pause=lambda: asyncio.sleep(stand.step_s))
+    agent = Agent(stand.near, adapter, "sim", floors=FloorStore(stand.folder / "floors"))
+    await agent.start(wakeups=bus.wakeups)
+    stand.door.open.clear()
+    in_hand = asyncio.create_task(stand.adapter.start(start_call(1)))
+    while not stand.door.on_it:
+        await asyncio.sleep(0)
+    draining = asyncio.create_task(agent.drain(5.0))
+    stand.door.open.set()
+    await draining
+    assert (await in_hand).cluster == "sim"
+    assert agent.in_hand == 0
+    await bus.close()
+
+
 async def test_an_agent_goes_on_after_the_server_was_restarted(stand: Stand) -> None:
     await stand.agent().start()
     await stand.adapter.start(start_call())
@@ -350,7 +404,11 @@ async def test_a_cluster_that_is_gone_is_answered_for_by_a_persons_word(stand: S
     assert word.nodes == ()
     with pytest.raises(RefusedError, match=r"cluster sim is gone, says ana \(sold in May\)"):
         await stand.adapter.start(start_call())
-    assert (await stand.adapter.capabilities()).read_only
+    able = await stand.adapter.capabilities()
+    assert (able.read_only, able.takes_stops) == (True, True)
+    pair = Floor(revision=5, nonce="0" * 26)
+    deadline_at = datetime.now(UTC) + timedelta(seconds=30)
+    await stand.adapter.stop_job(StopJobCall(name=NAME, call=9, deadline_at=deadline_at, pair=pair))
 
 
 async def test_a_call_kept_back_by_a_frozen_agent_is_refused_when_it_goes_on(stand: Stand) -> None:

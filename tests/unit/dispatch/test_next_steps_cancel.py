@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from streams.messages.calls import Capabilities
 from streams.messages.events import CallCommitted
 from streams.messages.reasons import Reason
 from streams.messages.spec import Unmatched
-from streams.messages.values import ObjectRef, Phase, ReplyOutcome, Verb
+from streams.messages.values import CessationBasis, ObjectRef, Phase, ReplyOutcome, StopBasis, Verb
 from tests.unit.dispatch.scene import LOCAL, calls, record_of, steps, told
 from tests.unit.projections.story import CALL_BOUND_S, NODES, STOPPED, Story, launched
 
@@ -171,6 +172,27 @@ def test_a_cancelled_job_settles_only_when_its_cancel_is_complete() -> None:
     stopped_once(story, ref).call(Verb.STOP_JOB, reason=Reason.CALLS_OVER).replied()
     assert told(story) == []
     assert told(story.later(1).seen()) == [("JobSettled", Reason.ALL_CLAUSES_HOLD)]
+
+
+GONE = Capabilities(kind="gone", call_bound_s=1, holds=False, accounting=False, read_only=True, takes_stops=True)
+
+
+def test_a_cancel_on_a_cluster_that_is_gone_completes_by_stops_that_a_persons_word_answers() -> None:
+    story, ref = running()
+    story.seen(missing=(ref,)).later(5).ceased(ref, basis=CessationBasis.OPERATOR).cancelled().later(1)
+    assert ("stop-job", Reason.CANCELLED) in told(story, GONE)
+    story.call(Verb.STOP_JOB, reason=Reason.CANCELLED).replied().later(OVER)
+    assert ("StopVerified", Reason.PROCESSES_GONE) in told(story, GONE)
+    story.verified(ref, basis=StopBasis.PROCESSES_GONE).seen()
+    assert told(story, GONE) == [("stop-job", Reason.CALLS_OVER)]
+    story.call(Verb.STOP_JOB, reason=Reason.CALLS_OVER).replied().later(1).seen()
+    assert told(story, GONE) == [("JobSettled", Reason.ALL_CLAUSES_HOLD)]
+
+
+def test_a_cluster_that_is_gone_takes_nothing_but_stops() -> None:
+    assert told(Story().submitted().authorized(), GONE) == []
+    story, _ = launched()
+    assert told(story, GONE) == []
 
 
 # what bears the name and is not ours

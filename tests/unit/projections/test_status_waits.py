@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from adapters.simulated.kubeflow import KubeflowSettings
 from adapters.simulated.kubeflow_mishaps import KubeflowMishaps
@@ -12,7 +13,7 @@ from adapters.simulated.slurm_mishaps import SlurmMishaps, SlurmPeople
 from projections.status import Around, Nature, Status, Wait, status
 from projections.status.waits.pending import nature_of
 from streams.messages.calls import Inspection
-from streams.messages.commands import AttestNodeOff, Dispose, HoldJob, RequeueJob
+from streams.messages.commands import AttestNodeOff, CancelJob, Dispose, HoldJob, RequeueJob
 from streams.messages.plan import Backoff, PlanAction, PlanRule, RecoveryPlan
 from streams.messages.spec import Unmatched
 from streams.messages.values import Disposition, NodeAttested, Phase
@@ -273,3 +274,16 @@ async def test_a_settled_job_waits_for_nothing() -> None:
     assert shown.waits == ()
     assert shown.settled.holds
     assert all(clause.holds for clause in shown.settled.clauses)
+
+
+async def test_a_cancel_on_a_cluster_that_is_only_looked_at_says_that_no_stop_is_sent() -> None:
+    driver = Driver()
+    await driver.submit()
+    await driver.until(lambda d: d.phase is Phase.RUNNING)
+    await driver.order(CancelJob(**driver.order_fields("c-cancel")))
+    able = replace(await driver.capabilities(), read_only=True)
+    shown = told(driver, capabilities=able)
+    assert "the cluster to take stops again" in [wait.what for wait in shown.waits]
+    assert shown.needs_person
+    gone = told(driver, capabilities=replace(able, takes_stops=True))
+    assert "the cluster to take stops again" not in [wait.what for wait in gone.waits]
