@@ -9,6 +9,8 @@ import asyncio
 import logging
 import signal
 import sys
+import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -124,8 +126,37 @@ async def _work(bus: JetStreamBus, options: SuperviseOptions) -> int:
     with exposed(replica.metrics.registry, options.metrics) as port:
         if port is not None:
             log.info("metrics", port=port)
-        await replica.run()
+        telling = asyncio.create_task(tell_when_caught_up(replica))
+        try:
+            await replica.run()
+        finally:
+            telling.cancel()
     return OK
+
+
+async def tell_when_caught_up(replica: Replica) -> None:
+    """One log line once every open job is known: how many, in how many seconds, and for which shards we come first."""
+    begun = time.perf_counter()
+    await replica.open_jobs.complete.wait()
+    shards = () if replica.settings.observe else range(replica.bus.shards)
+    log.info(
+        "caught up",
+        replica=replica.settings.name,
+        first_for_shards=ranges([shard for shard in shards if replica.rank(shard) == 0]),
+        open_jobs=len(replica.open_jobs.open),
+        folded_in_s=round(time.perf_counter() - begun, 1),
+    )
+
+
+def ranges(numbers: Sequence[int]) -> str:
+    """Ascending numbers in a few words: `0-2,7`; `none` for none."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and runs[-1][-1] == number - 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return ",".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs) or "none"
 
 
 def _settings(bus: JetStreamBus, options: SuperviseOptions) -> ReplicaSettings:
