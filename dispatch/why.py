@@ -15,6 +15,7 @@ from projections.record import ObjectRecord, Record, SubmissionRecord
 from projections.regression import own_installation
 from projections.settled import settled
 from projections.status import Around, Picture, State, Wait, settled_of, waits_of, words
+from projections.status.lifting import lifted_by
 from projections.status.view import SettledView, View
 from projections.status.waits.people import gone_back
 from projections.status.waits.proof import proof_ends
@@ -288,9 +289,15 @@ def _answer(situation: Situation, held: ObjectRecord | None) -> Next:
         (
             _asked("how it ended is known for good", end is not None, "accounting has not answered"),
             _asked("no hold of a rule waits for a person", not asked, words.listed(h.instance for h in asked)),
-            _asked("retries may go", not retries or kept is None, kept or "", ends="dispatch retries allow"),
+            _asked("retries may go", not retries or kept is None, kept or "", ends=_lifted_by(situation)),
         ),
     )
+
+
+def _lifted_by(situation: Situation) -> str:
+    """The lines that lift every control that keeps a retry of the job."""
+    standing = situation.controls.standing_now(situation.spec.cluster, situation.now)
+    return " and ".join(can.command for can in lifted_by(standing, situation.now))
 
 
 def _outcome_of(rule: PlanRule | None, spent: bool, cause: Cause) -> str:  # noqa: FBT001  as `ends.rule_for` tells it

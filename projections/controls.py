@@ -27,13 +27,18 @@ class Control(Value, frozen=True, kw_only=True):
     note: str = ""
     number: int = 0
 
+    def stands(self, now: datetime) -> tuple[str, ...]:
+        """Everything of this control that keeps a retry now, of `retries-stopped`, `observed` and `brake`."""
+        kept = {
+            "retries-stopped": not self.retries,
+            "observed": self.observe,
+            "brake": self.brake_until_at is not None and now < self.brake_until_at,
+        }
+        return tuple(why for why, stands in kept.items() if stands)
+
     def keeps(self, now: datetime) -> str | None:
         """Why a retry waits for this control now: `retries-stopped`, `observed` or `brake`; None if it may go."""
-        if not self.retries:
-            return "retries-stopped"
-        if self.observe:
-            return "observed"
-        return "brake" if self.brake_until_at is not None and now < self.brake_until_at else None
+        return next(iter(self.stands(now)), None)
 
 
 class Controls(Value, frozen=True, kw_only=True):
@@ -48,6 +53,11 @@ class Controls(Value, frozen=True, kw_only=True):
     def standing(self, cluster: str | None) -> Control:
         """The control set for exactly this cluster, or the default one."""
         return self.by_cluster.get(cluster or "", Control(cluster=cluster))
+
+    def standing_now(self, cluster: str | None, now: datetime) -> tuple[Control, ...]:
+        """Every control that keeps retries of this cluster now, or of any (None); that of all clusters first."""
+        bound = [held for name, held in sorted(self.by_cluster.items()) if cluster is None or name in ("", cluster)]
+        return tuple(held for held in bound if held.stands(now))
 
     def retries_wait(self, cluster: str, now: datetime) -> str | None:
         """Why a retry on this cluster waits now, or None if it may go."""

@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from dispatch.cli.exits import Exit
 from dispatch.decide import Already, Decided, Facts, Refused, decide
 from dispatch.identity import now
+from projections.controls import Controls
 from projections.record import Record
 from projections.recorded import last_recorded_find, presumed_capabilities
 from streams.messages.calls import Capabilities
 from streams.messages.commands import Command, SubmitJob
+
+NONE_SET = Controls()
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,11 +25,17 @@ class WouldBe:
     exit_code: Exit
 
 
-def decided(record: Record, command: Command, able: Capabilities | None, actor: str) -> WouldBe:
-    """The decision on this command now. `able` None: the cluster was not asked, its usual abilities are taken."""
+def decided(
+    record: Record, command: Command, able: Capabilities | None, actor: str, controls: Controls = NONE_SET
+) -> WouldBe:
+    """The decision on this command now. `able` None: the cluster was not asked, its usual abilities are taken.
+
+    `controls`: the tenant's, where the command is about them.
+    """
     spec = command.spec if isinstance(command, SubmitJob) else record.spec
     abilities = able or (presumed_capabilities(spec) if spec is not None else None)
-    facts = Facts(now=now(), capabilities=abilities, found=last_recorded_find(record), actor=actor)
+    found = last_recorded_find(record)
+    facts = Facts(now=now(), capabilities=abilities, found=found, actor=actor, controls=controls)
     at = f"at #{record.number}" if record.number else "as its first event"
     match decide(record, command, facts):
         case Decided(event=event):

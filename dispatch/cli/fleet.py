@@ -12,6 +12,7 @@ from dispatch.cli.session import Session
 from dispatch.identity import now
 from projections.fleet import CHECKPOINT, Checkpoint, FleetEntry, decode, decode_checkpoint, listed
 from projections.status import Alert
+from projections.status.waits.recovery import RETRIES
 from streams.errors import StreamError
 
 
@@ -82,6 +83,12 @@ async def read_fleet(session: Session) -> FleetRead:
     entries = tuple(listed([entry for entry in held if entry is not None], at))
     living = await beats(session)
     return FleetRead(session.tenant, at, entries, living, await _waiting(session), await _checkpoint(session))
+
+
+async def retries_waiting(session: Session) -> tuple[FleetEntry, ...]:
+    """The open jobs whose retry a control keeps, as a replica last wrote them down."""
+    entries = (await read_fleet(session)).open
+    return tuple(entry for entry in entries if Alert.BRAKE in entry.alerts or entry.waits in RETRIES.values())
 
 
 async def _checkpoint(session: Session) -> Checkpoint | None:

@@ -83,8 +83,8 @@ async def told_of(session: Session, job: str) -> FleetEntry | None:
 
 
 async def controls(session: Session) -> Controls:
-    """The tenant's controls as they stand."""
-    return fold_controls(Controls(), await session.client.history(CONTROLS))
+    """The tenant's controls as they stand; never less than a receipt of this session told of."""
+    return fold_controls(Controls(), (await session.maybe(CONTROLS)).entries)
 
 
 async def frame_of(session: Session, read: Read, *, live: bool = False, then: bool = False) -> Frame:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from dispatch.cli.errors import CliError
 from dispatch.cli.exits import Exit
 from dispatch.cli.params import VerbGroup, command, option
 from dispatch.cli.tool import Tool
 
 if TYPE_CHECKING:
+    from dispatch.cli.change import Told
     from dispatch.cli.session import Session
-    from dispatch.cli.times import Times
-    from projections.controls import Control
+    from dispatch.client import Said
     from streams.messages.commands import SetControls
 
 
@@ -33,118 +34,160 @@ class ObserveOptions:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is to change; None leaves a thing as it is."""
+    """What is to change; None leaves a thing as it is.
+
+    `lifts`: one of these is what goes away, wherever it stands if no cluster is named.
+    """
 
     retries: str | None = None
     brake: str | None = None
     observe: bool | None = None
+    lifts: tuple[str, ...] = ()
+
+
+ALLOW = Wanted(retries="on", brake="clear", lifts=("retries-stopped", "brake"))
+OBSERVE_NO_MORE = Wanted(observe=False, lifts=("observed",))
 
 
 def _cluster(tool: Tool, *, every: bool) -> str | None:
-    """The cluster that was named by flag; None: all of them."""
-    return None if every else tool.flags.cluster
+    """The cluster that was named by flag; None: none was. Raises CliError (2)."""
+    if every and tool.flags.cluster is not None:
+        raise CliError("one of --cluster C and --all-clusters is needed, not both", code="bad-usage")
+    return tool.flags.cluster
+
+
+def _ordered(tool: Tool, wanted: Wanted, *, every: bool) -> Exit:
+    cluster = _cluster(tool, every=every)
+    return tool.run(_set(tool, cluster, replace(wanted, lifts=()) if every else wanted))
 
 
 @command(RetriesOptions)
 def show(tool: Tool, options: RetriesOptions) -> Exit:
-    """What stands, by whom and since when."""
+    """What stands, by whom and since when, and how many retries wait for it."""
     return tool.run(_show(tool, _cluster(tool, every=options.every)))
 
 
 @command(RetriesOptions, changes=True)
 def stop(tool: Tool, options: RetriesOptions) -> Exit:
     """Commit no retry any more; runs in progress go on."""
-    return tool.run(_set(tool, _cluster(tool, every=options.every), Wanted(retries="off")))
+    return _ordered(tool, Wanted(retries="off"), every=options.every)
 
 
 @command(RetriesOptions, changes=True)
 def allow(tool: Tool, options: RetriesOptions) -> Exit:
-    """Commit retries again, and lift the brake."""
-    return tool.run(_set(tool, _cluster(tool, every=options.every), Wanted(retries="on", brake="clear")))
+    """Commit retries again, and lift the brake: every stop and brake that stands, or those of --cluster C alone."""
+    return _ordered(tool, ALLOW, every=options.every)
 
 
 @command(ObserveOptions, changes=True)
 def observe(tool: Tool, options: ObserveOptions) -> Exit:
-    """Decide and show retries, and commit none of them; --off ends it."""
-    return tool.run(_set(tool, _cluster(tool, every=options.every), Wanted(observe=not options.off)))
+    """Decide and show retries, and commit none of them; --off ends it, wherever it stands."""
+    return _ordered(tool, OBSERVE_NO_MORE if options.off else Wanted(observe=True), every=options.every)
 
 
 async def _show(tool: Tool, cluster: str | None) -> Exit:
+    from dispatch.cli.fleet import retries_waiting
     from dispatch.cli.looking import controls
+    from dispatch.cli.views.controls import control_lines
 
     async with tool.session() as session:
         found = await controls(session)
-    standing = [each for name, each in sorted(found.by_cluster.items()) if cluster in (None, name)]
+        waiting = await retries_waiting(session) if found.by_cluster else ()
+    bound = [each for name, each in sorted(found.by_cluster.items()) if cluster is None or name in ("", cluster)]
     times = tool.times()
-    lines = [line for each in standing for line in _lines(each, times)]
-    data = {"controls": standing, "number": found.number}
-    tool.answer("retries", data, lambda: lines or ["retries are on everywhere; no brake, nothing is only observed"])
+    lines = [line for each in bound for line in control_lines(each, waiting, times)]
+    where = f"for {cluster}" if cluster else "everywhere"
+    jobs = [{"job": each.job, "cluster": each.cluster} for each in waiting if cluster in (None, each.cluster)]
+    data = {"controls": bound, "number": found.number, "waiting": jobs}
+    tool.answer("retries", data, lambda: lines or [f"retries are on {where}; no brake, nothing is only observed"])
     return Exit.DONE
 
 
-def _lines(control: Control, times: Times) -> list[str]:
-    """One line for each thing that stands for a cluster."""
-    where = f"on {control.cluster}" if control.cluster else "on every cluster"
-    flag = f" --cluster {control.cluster}" if control.cluster else " --all-clusters"
-    note = f' "{control.note}"' if control.note else ""
-    who = f"{control.set_by} #{control.number}{note}"
-    lines = []
-    if not control.retries:
-        lines.append(
-            f"retries stopped {where} since {times.at(control.set_at)} by {who} · dispatch retries allow{flag}"
-        )
-    if control.brake_until_at is not None and control.brake_until_at > times.now:
-        why = control.brake_cause or "many jobs ended at once"
-        until = times.at(control.brake_until_at)
-        lines.append(f"brake {where} until {until}: {why}, retries wait · dispatch retries allow{flag}")
-    if control.observe:
-        lines.append(
-            f"observing {where} since {times.at(control.set_at)} by {who} · dispatch retries observe --off{flag}"
-        )
-    return lines or [f"{control.cluster or 'every cluster'}: retries are on"]
-
-
 async def _set(tool: Tool, cluster: str | None, wanted: Wanted) -> Exit:
+    """One command for each control that is to change."""
     from dispatch.cli import change
     from dispatch.cli.ask import confirm
-    from dispatch.client import Accepted
+    from dispatch.cli.looking import controls
+
+    said = change.said(tool)
+    async with tool.session() as session:
+        standing = (await controls(session)).standing_now(None, tool.times().now)
+        places = [each.cluster for each in standing if set(wanted.lifts) & set(each.stands(tool.times().now))]
+        if cluster is not None or not places:
+            places = [cluster]
+        if said.command is not None and len(places) > 1:
+            raise CliError(
+                "--command-id repeats one command, and several controls stand",
+                why=f"they stand on {', '.join(_where(each) for each in places)}",
+                do="the same with --cluster C or --all-clusters",
+                code="bad-usage",
+            )
+        orders = {_where(each): _order(session, each, wanted, said) for each in places}
+        if tool.change.dry_run:
+            return await _dry_run(session, orders)
+        if wanted.retries == "off":
+            where = _where(cluster)
+            confirm(
+                tool, f"{tool.settings.where(where)}     stop every retry on {where}? Jobs that end will wait.", where
+            )
+        for where, order in orders.items():
+            tool.screen.hint(f"{tool.settings.where(where)}     retries (command {order.command})")
+        told = [await _sent(session, where, order) for where, order in orders.items()]
+        code = change.show(tool, "retries", told)
+        if code in (Exit.DONE, Exit.REFUSED) and (wanted.retries == "on" or wanted.observe is False):
+            await _still(session, cluster)
+        return code
+
+
+def _where(cluster: str | None) -> str:
+    return cluster or "every cluster"
+
+
+def _order(session: Session, cluster: str | None, wanted: Wanted, said: Said) -> SetControls:
     from streams.messages.commands import BrakeOrder, Retries, SetControls
     from streams.subjects import CONTROLS
 
-    said = change.said(tool)
-    where = cluster or "every cluster"
-    async with tool.session() as session:
-        order = SetControls(
-            **session.client.fields(CONTROLS, said),
-            cluster=cluster,
-            retries=Retries(wanted.retries) if wanted.retries else None,
-            brake=BrakeOrder(wanted.brake) if wanted.brake else None,
-            observe=wanted.observe,
-        )
-        if tool.change.dry_run:
-            return await _dry_run(tool, session, order)
-        tool.screen.hint(f"{tool.settings.where(cluster)}     retries (command {order.command})")
-        if wanted.retries == "off":
-            confirm(tool, f"stop every retry on {where}? Jobs that end will wait.", where)
-
-        def accepted(done: Accepted) -> str:
-            return f"{where}  accepted #{done.receipt.number}: {done.receipt.sentence}"
-
-        return change.show(tool, "retries", [await change.send(session, order, accepted)])
+    return SetControls(
+        **session.client.fields(CONTROLS, said),
+        cluster=cluster,
+        retries=Retries(wanted.retries) if wanted.retries else None,
+        brake=BrakeOrder(wanted.brake) if wanted.brake else None,
+        observe=wanted.observe,
+    )
 
 
-async def _dry_run(tool: Tool, session: Session, order: SetControls) -> Exit:
+async def _sent(session: Session, where: str, order: SetControls) -> Told:
+    from dispatch.cli import change
+    from dispatch.client import Accepted
+
+    def accepted(done: Accepted) -> str:
+        return f"{where}  accepted #{done.receipt.number}: {done.receipt.sentence}"
+
+    return replace(await change.send(session, order, accepted), why=(f"asked for {where}",))
+
+
+async def _still(session: Session, cluster: str | None) -> None:
+    """Say what keeps retries though the order was carried out, with the line that lifts it."""
     from dispatch.cli.looking import controls
-    from dispatch.decide import Facts, Refused, decide
-    from dispatch.identity import now
-    from projections.record import Record
+    from projections.status.lifting import lifted_by, scope_of
 
-    facts = Facts(now=now(), controls=await controls(session), actor=session.client.actor)
-    answer = decide(Record(tenant=session.tenant, job=order.job), order, facts)
-    refused = isinstance(answer, Refused)
-    line = f"would be refused: {answer.sentence}" if isinstance(answer, Refused) else "would be accepted"
-    tool.answer("dry-run", {"answer": "refused" if refused else "accepted"}, lambda: [f"{line}; nothing was sent"])
-    return Exit.REFUSED if refused else Exit.DONE
+    now = session.tool.times().now
+    for each in (await controls(session)).standing_now(cluster, now):
+        for can in lifted_by([each], now):
+            session.tool.screen.hint(f"retries on {scope_of(each)} still wait ({each.keeps(now)}) · {can.command}")
+
+
+async def _dry_run(session: Session, orders: dict[str, SetControls]) -> Exit:
+    from dispatch.cli.dry_run import decided
+    from dispatch.cli.looking import controls
+    from streams.subjects import CONTROLS
+
+    found, read = await controls(session), await session.maybe(CONTROLS)
+    verdicts = {where: decided(read.record, each, None, session.client.actor, found) for where, each in orders.items()}
+    documents = [{"cluster": orders[where].cluster} | each.document for where, each in verdicts.items()]
+    lines = [f"{where}  {each.line}; nothing was sent" for where, each in verdicts.items()]
+    session.tool.answer("dry-run", documents[0] if len(documents) == 1 else {"results": documents}, lambda: lines)
+    return max(each.exit_code for each in verdicts.values())
 
 
 retries = VerbGroup(

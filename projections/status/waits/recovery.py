@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from projections.controls import Control
 from projections.record import ObjectRecord, RequeueIntent, RunRecord
 from projections.status import words
+from projections.status.lifting import lifted_by, scope_of
 from projections.status.picture import Picture
 from projections.status.state import came_back
-from projections.status.view import Can, Nature
+from projections.status.view import Nature
 from projections.status.waits.launch import PASS
 from projections.status.waits.waiting import PATIENCE, Waiting
 
@@ -14,6 +16,11 @@ RETRIES = {
     "brake": "the brake on retries to be lifted",
     "retries-stopped": "retries to be allowed again",
     "observed": "someone to act: dispatch only observes here",
+}
+LIFTED = {
+    "brake": "someone allows retries",
+    "retries-stopped": "someone allows retries",
+    "observed": "someone ends the observing",
 }
 
 
@@ -28,9 +35,8 @@ def recovering(picture: Picture) -> list[Waiting]:
     held, run = end
     if held is not None and run is not None and run.cause is not None and not run.cause.final:
         return [_accounting(held, run)]
-    kept = retries_wait(picture)
-    if kept is not None:
-        return [_kept(picture, held, run, kept)]
+    if retries_wait(picture) is not None:
+        return [_kept(picture, held, run)]
     return [_answer(picture, held, run)]
 
 
@@ -74,31 +80,31 @@ def _accounting(held: ObjectRecord, run: RunRecord) -> Waiting:
     )
 
 
-def _kept(picture: Picture, held: ObjectRecord | None, run: RunRecord | None, why: str) -> Waiting:
-    cluster = picture.cluster
-    standing = [picture.around.controls.standing(c) for c in (None, cluster)]
-    control = next(c for c in standing if c.keeps(picture.now) == why)
-    ends = ["someone allows retries"]
-    facts = [_ended(held, run)]
-    if control.brake_until_at is not None and why == "brake":
-        ends.append(f"at {words.stamp(control.brake_until_at)}, if no new one comes")
-        facts.append(control.brake_cause or "many jobs ended at once")
-    else:
-        note = f': "{control.note}"' if control.note else ""
-        facts.append(f"set by {control.set_by or 'someone'}{note}")
-    allow = Can(
-        command=f'dispatch retries allow --cluster {cluster} --reason "…"',
-        effect="retries of every job on it go on",
-        risk="they may all end again" if why == "brake" else "",
-    )
+def _kept(picture: Picture, held: ObjectRecord | None, run: RunRecord | None) -> Waiting:
+    """A retry that controls keep: each of them has to go, and a brake alone goes by itself."""
+    standing = picture.around.controls.standing_now(picture.cluster, picture.now)
+    kept = [(control, why) for control in standing for why in control.stands(picture.now)]
+    first, why = next(((c, w) for c, w in kept if w != "brake"), kept[0])
+    until = max((c.brake_until_at for c in standing if c.brake_until_at is not None), default=None)
+    ends = [" and ".join(dict.fromkeys(LIFTED[w] for _, w in kept))]
+    if why == "brake" and until is not None:
+        ends.append(f"at {words.stamp(until)}, if no new one comes")
     return Waiting(
         what=RETRIES[why],
         nature=Nature.BY_ITSELF if why == "brake" else Nature.NEEDS_A_PERSON,
-        since=control.set_at or (run.ended_at if run else None),
-        because=tuple(facts),
+        since=first.set_at or (run.ended_at if run else None),
+        because=(_ended(held, run), *(_fact(control, why) for control, why in kept)),
         ends=tuple(ends),
-        can=(allow,),
+        can=lifted_by(standing, picture.now),
     )
+
+
+def _fact(control: Control, why: str) -> str:
+    if why == "brake":
+        return control.brake_cause or "many jobs ended at once"
+    what = "retries stopped" if why == "retries-stopped" else "only observed"
+    note = f': "{control.note}"' if control.note else ""
+    return f"{what} on {scope_of(control)} by {control.set_by or 'someone'}{note}"
 
 
 def _answer(picture: Picture, held: ObjectRecord | None, run: RunRecord | None) -> Waiting:

@@ -299,7 +299,7 @@ async def test_the_kill_switch_is_set_shown_and_lifted() -> None:
     assert await retries._set(stop, "sim", retries.Wanted(retries="off")) is Exit.DONE
     shown = Stage(driver)
     await retries._show(shown, None)
-    assert re.match(r'retries stopped on sim since \S+ by ana #1 "wrong data mix" · dispatch retries allow', shown.said)
+    assert re.match(r'retries stopped on sim since \S+ by ana #1 "wrong data mix", 0 retries wait · ', shown.said)
     again = Stage(driver, change=YES)
     assert await retries._set(again, "sim", retries.Wanted(retries="off")) is Exit.REFUSED
     allow = Stage(driver, change=YES)

@@ -159,7 +159,8 @@ async def test_the_brake_is_shown_with_its_cause_its_end_and_the_line_that_lifts
     shown = Stage(driver)
     await retries._show(shown, None)
     assert re.match(
-        r"brake on sim until \S+: 31 jobs ended within 4s, retries wait · dispatch retries allow --cluster sim$",
+        r"brake on sim since \S+ by sv-b #1 until \S+: 31 jobs ended within 4s, 0 retries wait"
+        r' · dispatch retries allow --cluster sim --reason "…"$',
         shown.said.strip(),
     )
     lifted = Stage(driver, change=YES)
@@ -174,7 +175,7 @@ async def test_observe_mode_is_set_shown_and_ended() -> None:
     assert await retries._set(Stage(driver, change=YES), "sim", retries.Wanted(observe=True)) is Exit.DONE
     shown = Stage(driver)
     await retries._show(shown, None)
-    assert re.match(r'observing on sim since \S+ by ana #1 "not ours" · dispatch retries observe --off', shown.said)
+    assert re.match(r'observing on sim since \S+ by ana #1 "not ours", 0 retries wait · dispatch retries', shown.said)
     assert await retries._set(Stage(driver, change=YES), "sim", retries.Wanted(observe=False)) is Exit.DONE
 
 
