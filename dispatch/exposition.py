@@ -10,6 +10,8 @@ from collections.abc import Iterator
 
 from prometheus_client import CollectorRegistry, start_http_server
 
+from dispatch.units import whole_number
+
 PORT_MAX = 65535
 
 
@@ -19,10 +21,11 @@ class AddressError(ValueError):
 
 def address_of(text: str) -> tuple[str, int]:
     """Host and port of `HOST:PORT`; `:PORT` is every interface. Raises AddressError."""
-    host, colon, port = text.rpartition(":")
-    if not colon or not port.isdigit() or int(port) > PORT_MAX:
+    host, colon, digits = text.rpartition(":")
+    port = whole_number(digits)
+    if not colon or port is None or port > PORT_MAX:
         raise AddressError(f"{text[:80]!r} is no HOST:PORT, such as 127.0.0.1:9100 or :9100")
-    return host.removeprefix("[").removesuffix("]") or "0.0.0.0", int(port)  # noqa: S104  `:PORT` asks for it
+    return host.removeprefix("[").removesuffix("]") or "0.0.0.0", port  # noqa: S104  `:PORT` asks for it
 
 
 @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""Durations and sizes as people write them: always with a unit.
+"""Durations and sizes as people write them: always with a unit. And whole numbers, which have none.
 
 A duration is one or more numbers with units, largest first: `90s`, `1h30m`, `2d04h`, `250ms`. A size is one
 number with K, M, G or T (powers of 1000), Ki, Mi, Gi or Ti (powers of 1024), or B (bytes).
@@ -29,11 +29,17 @@ _DURATION = re.compile(
 )
 _SIZE = re.compile(r"(?P<number>[0-9]{1,15}(?:\.[0-9]{1,6})?)(?P<unit>[KMGT]i?)?B?\Z")
 _BARE = re.compile(r"[0-9]+(?:\.[0-9]+)?\Z")
+_WHOLE = re.compile(r"[0-9]{1,18}\Z")
 
 
 def is_bare_number(text: str) -> bool:
     """Whether `text` is a number without a unit, which is never a duration or a size."""
     return _BARE.match(text) is not None
+
+
+def whole_number(text: str) -> int | None:
+    """The number that at most 18 of the digits 0 to 9 make; None of anything else, such as `²`, a sign or nothing."""
+    return int(text) if _WHOLE.match(text) else None
 
 
 def parse_duration(text: str) -> Decimal:

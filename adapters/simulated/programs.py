@@ -49,10 +49,10 @@ def _of_steps(steps: list[list[str]]) -> Program:
     slept: float | None = None
     for words in steps:
         name = words[0].rpartition("/")[2] if words else ""
-        if name == "sleep" and len(words) == 2 and words[1].replace(".", "", 1).isdigit():
+        if name == "sleep" and len(words) == 2 and words[1].replace(".", "", 1).isdecimal():
             slept = (slept or 0.0) + float(words[1])
         elif name == "exit":
-            return Program(runs_s=slept or 0.0, exit_code=int(words[1]) if len(words) > 1 and words[1].isdigit() else 0)
+            return Program(runs_s=slept or 0.0, exit_code=int(words[1]) if len(words) > 1 and words[1].isdecimal() else 0)
         elif name in ("true", "false"):
             slept = slept or 0.0
             if name == "false":

@@ -13,12 +13,12 @@ from dispatch.cli.columns import table
 from dispatch.cli.exits import Exit
 from dispatch.cli.looking import frame_of
 from dispatch.cli.session import Read, Session
-from dispatch.cli.times import elapsed, wire_time
+from dispatch.cli.times import elapsed
 from dispatch.cli.views.frame import Frame
-from dispatch.cli.views.history import chosen, live_row
+from dispatch.cli.views.history import chosen, event_document, full_lines, live_row
 from projections.fleet import line_of
 from projections.status import SETTLED, State
-from projections.timeline import Line, timeline
+from projections.timeline import timeline
 from streams.errors import BusUnreachableError
 
 POLL_S = 0.25
@@ -27,21 +27,27 @@ GONE = frozenset({State.ENDING, State.CANCELLING, *SETTLED})
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """When following ends: `running`, `ended`, `settled`, `action` (a person is needed), or `never`.
+    """When following ends: `running`, `ended`, `settled`, `action` (a person is needed), or `told`.
 
-    `kinds`: the kinds of event that are shown; None for all. `named`: each line says of which job it is.
+    `told`: the history is, up to event `last` or else to settlement; the job's outcome does not matter.
+    `kinds`: the kinds of event that are shown; None for all. `full`: with their fields. `named`: each line says of
+    which job it is.
     """
 
     until: str = "settled"
     job_exit: bool = False
     kinds: frozenset[str] | None = None
     named: bool = False
+    full: bool = False
+    last: int | None = None
 
     def reached(self, frame: Frame) -> Exit | None:
         """How following ends now, or None while it goes on. An end of the job ends every goal."""
-        if self.until == "never":
-            return None
+        if self.passed(frame):
+            return Exit.DONE
         told = frame.status()
+        if self.until == "told":
+            return Exit.DONE if told.state in SETTLED else None
         if told.state in SETTLED:
             return self._outcome(frame)
         if self.until == "action" and told.needs_person:
@@ -51,6 +57,10 @@ class Goal:
         if self.until == "ended" and told.state in GONE:
             return self._outcome(frame)
         return None
+
+    def passed(self, frame: Frame) -> bool:
+        """Whether the last event that was asked for is there."""
+        return self.last is not None and frame.record.number >= self.last
 
     def _outcome(self, frame: Frame) -> Exit:
         """What a committed outcome means for the exit code."""
@@ -132,7 +142,7 @@ class Follower:
 
     def _first(self, frame: Frame) -> None:
         """The state in one line, before anything that happens from now on."""
-        if self.tool.flags.json or self.goal.until == "never":
+        if self.tool.flags.json or self.goal.until == "told":
             return
         told = frame.status()
         waits = ""
@@ -144,21 +154,24 @@ class Follower:
         self.tool.screen.say(f"{told.job}  {told.state.value}{frame.times.local(waits)}{leave}")
 
     def _print(self, frame: Frame) -> None:
-        fresh = timeline(self.read.entries)[self.shown :] if self.shown < len(self.read.entries) else ()
+        entries, last = self.read.entries, self.goal.last
+        fresh = timeline(entries)[self.shown : last] if self.shown < len(entries) else ()
         self.shown += len(fresh)
         lines = chosen(fresh, self.goal.kinds)
         if self.tool.flags.json:
             for line in lines:
-                self.tool.stream({"job": self.read.job} | line_document(line))
+                self.tool.stream({"job": self.read.job} | event_document(line, entries, full=self.goal.full))
+        elif self.goal.full:
+            for text in full_lines(frame.times, lines, entries):
+                self.tool.screen.say(text)
         elif lines:
             job = [self.read.job] if self.goal.named else []
             rows = [[*job, *live_row(frame.times, line)] for line in lines]
             self.tool.screen.lines(table(rows, free=3 + len(job), width=self.tool.screen.width))
 
     def _end(self, frame: Frame, code: Exit) -> int:
-        told = frame.status()
-        self._last(told.state.value)
-        if not self.tool.flags.json:
+        self._last("to" if self.goal.passed(frame) else frame.status().state.value)
+        if not self.tool.flags.json and self.goal.until != "told":
             self.tool.screen.say(_summary(frame))
         if self.goal.job_exit and code is Exit.JOB_FAILED:
             return own_exit(frame) or code
@@ -175,17 +188,3 @@ def _summary(frame: Frame) -> str:
     from dispatch.cli.views.status import headline
 
     return headline(frame, frame.status())[0]
-
-
-def line_document(line: Line) -> dict[str, object]:
-    """One event of a stream, as a program reads it."""
-    return {
-        "number": line.number,
-        "revision": line.revision,
-        "at": wire_time(line.at),
-        "kind": line.kind.value,
-        "who": line.who,
-        "sentence": line.sentence,
-        "code": line.code,
-        "id": line.id,
-    }

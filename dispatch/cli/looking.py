@@ -11,6 +11,7 @@ from dispatch.cli.errors import CliError
 from dispatch.cli.session import Read, Session
 from dispatch.cli.views.frame import Frame
 from dispatch.identity import now
+from dispatch.units import whole_number
 from projections.controls import Controls, fold_controls
 from projections.fleet import FleetEntry, decode, key_of
 from projections.status import Alert, Around
@@ -136,20 +137,37 @@ async def _asked(session: Session, read: Read, around: Around) -> Around:
     )
 
 
-def number_of(read: Read, text: str | None, *, default: int) -> int:
-    """An event's number from `#22`, `22` or a bus revision `r48219`. Raises CliError (3)."""
+def number_of(read: Read, text: str | None, *, default: int, highest: int | None = None) -> int:
+    """An event's number from `#22`, `22` or a bus revision `r48219`. Raises CliError (3).
+
+    `highest`: numbers up to this one are taken too, of events yet to come.
+    """
     if text is None:
         return default
-    digits = text.lstrip("#")
-    if text.startswith("r") and text[1:].isdigit():
-        found = [number for number, entry in enumerate(read.entries, 1) if entry.revision == int(text[1:])]
-        if found:
-            return found[0]
-    elif digits.isdigit() and 1 <= int(digits) <= len(read.entries):
-        return int(digits)
+    revision = _revision(text)
+    number = whole_number(text.removeprefix("#"))
+    if revision is not None:
+        number = next((place for place, entry in enumerate(read.entries, 1) if entry.revision == revision), None)
+    if number is not None and 1 <= number <= (len(read.entries) if highest is None else highest):
+        return number
     raise CliError(
         f"{read.job} has no event {text[:30]}",
         why=f"its events are #1 to #{len(read.entries)}",
         do=f"dispatch history {read.job}",
         code="no-such-event",
     )
+
+
+def begin_of(read: Read, text: str | None) -> int:
+    """The event to begin with, or to go on with: the number after the last one is of the event yet to come.
+
+    Of a bus revision, the first event at it or after it, since the revisions between are other jobs'. Raises CliError (3).
+    """
+    revision = _revision(text or "")
+    if revision is not None:
+        return 1 + sum(entry.revision < revision for entry in read.entries)
+    return number_of(read, text, default=1, highest=len(read.entries) + 1)
+
+
+def _revision(text: str) -> int | None:
+    return whole_number(text[1:]) if text.startswith("r") else None

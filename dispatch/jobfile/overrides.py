@@ -10,6 +10,7 @@ import re
 from dispatch.jobfile.kinds import Group, Kind, ListOf, MapOf, Text, job_file
 from dispatch.jobfile.mistakes import Mistake, nearest
 from dispatch.jobfile.tree import Node, TreeError, parse
+from dispatch.units import whole_number
 
 _PLACE = re.compile(r"(?P<name>[^\[\]]+)\[(?P<number>[0-9]{1,4})\]\Z")
 
@@ -67,11 +68,10 @@ def _with_item(node: Node | None, kind: ListOf, key: str, steps: list[str], text
     held = node.value if node is not None and isinstance(node.value, list) else []
     names = [_name_of(item, number) for number, item in enumerate(held)]
     place = steps[0]
-    if place.isdigit() and int(place) < len(held):
-        number = int(place)
-    elif place in names:
-        number = names.index(place)
-    else:
+    number = whole_number(place)
+    if number is None or number >= len(held):
+        number = names.index(place) if place in names else None
+    if number is None:
         raise SetError(key, f"nothing is named {place[:60]!r} there", f"there are {', '.join(names) or 'none'}")
     item = _replaced(held[number], kind.item, key, steps[1:], text)
     return Node([*held[:number], item, *held[number + 1 :]], node.line if node else None)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import click
+
 from dispatch.cli.completing import job_names
 from dispatch.cli.errors import CliError
 from dispatch.cli.params import DURATION, argument, command, option
 from dispatch.cli.tool import Tool
+from dispatch.units import whole_number
 
 TAIL = 50
 
@@ -21,7 +24,9 @@ class LogsOptions:
     ranks: str | None = option("--rank", metavar="R,…", help="only these ranks")
     first_failed: bool = option("--first-failed", is_flag=True, help="the rank that ended first")
     follow: bool = option("-f", "--follow", is_flag=True, help="go on with what is written; Ctrl-C leaves")
-    tail: int = option("--tail", type=int, default=TAIL, metavar="N", help="the last N lines of each rank; 0: all")
+    tail: int = option(
+        "--tail", type=click.IntRange(min=0), default=TAIL, metavar="N", help="the last N lines of each rank; 0: all"
+    )
     since: float | None = option("--since", type=DURATION, metavar="DURATION", help="only if written to in that time")
 
 
@@ -39,9 +44,9 @@ def ranks_of(text: str | None, ranks: int) -> list[int]:
         return list(range(ranks))
     chosen = []
     for word in text.split(","):
-        if not word.strip().isdigit():
+        rank = whole_number(word.strip())
+        if rank is None:
             raise CliError(f"--rank {text[:40]!r}: ranks are numbers with commas", code="bad-usage")
-        rank = int(word)
         if rank >= ranks:
             raise CliError(f"there is no rank {rank}", why=f"the job has ranks 0 to {ranks - 1}", code="no-such-object")
         chosen.append(rank)

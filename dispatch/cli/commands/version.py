@@ -9,6 +9,7 @@ from dispatch.cli.exits import Exit
 from dispatch.cli.params import command, option
 from dispatch.cli.tool import Tool
 from dispatch.identity import version as own_version
+from dispatch.units import whole_number
 
 SCHEMA = 1
 
@@ -96,4 +97,5 @@ def _one(name: str, theirs: str) -> str:
 
 
 def _numbers(text: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in text.split("+", maxsplit=1)[0].split(".") if part.isdigit())
+    numbers = map(whole_number, text.split("+", maxsplit=1)[0].split("."))
+    return tuple(number for number in numbers if number is not None)

@@ -20,7 +20,7 @@ class WatchOptions:
 
     jobs: tuple[str, ...] = argument("JOB…", many=True, complete=job_names)
     until: str = option("--until", type=click.Choice(UNTIL), default="settled", help="how far")
-    first: str | None = option("--from", metavar="EVENT", help="resume: begin with this event")
+    first: str | None = option("--from", metavar="EVENT", help="resume: begin with this event, or the next one")
     job_exit: bool = option("--job-exit", is_flag=True, help="exit as the first failing rank did")
 
 
@@ -32,14 +32,14 @@ def watch(tool: Tool, options: WatchOptions) -> int:
 
 async def _watch(tool: Tool, options: WatchOptions) -> int:
     from dispatch.cli.following import Follower, Goal
-    from dispatch.cli.looking import number_of
+    from dispatch.cli.looking import begin_of
 
     goal = Goal(options.until, job_exit=options.job_exit, named=len(options.jobs) > 1)
     async with tool.session() as session:
         reads = [await session.read(job) for job in options.jobs]
         followers = []
         for read in reads:
-            start = number_of(read, options.first, default=1) if options.first is not None else None
+            start = begin_of(read, options.first) if options.first is not None else None
             followers.append(Follower(session, read, goal, start))
         codes = await asyncio.gather(*(follower.run() for follower in followers))
     return max(codes, default=Exit.DONE)

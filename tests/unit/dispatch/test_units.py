@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dispatch.units import elapsed, exact_duration, exact_size, parse_duration, parse_size
+from dispatch.units import elapsed, exact_duration, exact_size, parse_duration, parse_size, whole_number
 
 
 @pytest.mark.parametrize(
@@ -102,3 +102,13 @@ def test_a_setting_is_written_as_a_person_would(seconds: int, text: str) -> None
 )
 def test_elapsed_time_has_two_units_at_most(seconds: float, text: str) -> None:
     assert elapsed(seconds) == text
+
+
+@pytest.mark.parametrize(("text", "number"), [("0", 0), ("007", 7), ("9" * 18, 10**18 - 1)])
+def test_a_whole_number_is_made_of_digits(text: str, number: int) -> None:
+    assert whole_number(text) == number
+
+
+@pytest.mark.parametrize("text", ["", "²", "٣", "-1", "+1", "1\n", " 1", "1_000", "1.0", "9" * 19])
+def test_what_int_would_take_or_stumble_over_is_no_whole_number(text: str) -> None:
+    assert whole_number(text) is None

@@ -108,7 +108,7 @@ async def test_status_at_an_event_tells_what_was_known_then() -> None:
     assert "as of #4" in stage.said
 
 
-@pytest.mark.parametrize("event", ["99", "#0", "r999999", "x"])
+@pytest.mark.parametrize("event", ["99", "#0", "r999999", "x", "²", "r²", "9" * 5000])
 async def test_an_event_that_is_not_there_is_exit_3(event: str) -> None:
     with pytest.raises(CliError) as caught:
         await status._one(Stage(await succeeded()), status.StatusOptions(job="llama", at=event), "llama")
@@ -377,7 +377,7 @@ async def test_logs_name_an_execution_or_say_that_there_is_none() -> None:
 def test_ranks_are_numbers_that_the_job_has() -> None:
     assert ranks_of(None, 3) == [0, 1, 2]
     assert ranks_of("2,0", 3) == [2, 0]
-    for text, code in (("3", "no-such-object"), ("a", "bad-usage")):
+    for text, code in (("3", "no-such-object"), ("a", "bad-usage"), ("²", "bad-usage"), ("9" * 5000, "bad-usage")):
         with pytest.raises(CliError) as caught:
             ranks_of(text, 3)
         assert caught.value.code == code

@@ -68,6 +68,10 @@ def test_a_list_replaces_the_command() -> None:
             "recovery.9.budget=1",
             ", recovery.9.budget: nothing is named '9' there; there are preempted, bad-node, limit, oom, rest",
         ),
+        (
+            "recovery.².budget=1",
+            ", recovery.².budget: nothing is named '²' there; there are preempted, bad-node, limit, oom, rest",
+        ),
         ("recovery=[", ", recovery: '[' is no value: expected the node content, but found '<stream end>'"),
         ("env.DISPATCH_RUN=1", ", env.DISPATCH_RUN: reserved for dispatch; choose another name"),
         ("time_limit=24", ", time_limit: 24 has no unit; write 24h"),
