@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import re
-from dataclasses import dataclass
-from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Sequence
+from datetime import timedelta
 
 import msgspec
 
@@ -15,64 +14,17 @@ from dispatch.cli.cluster import adapter_for, job_name
 from dispatch.cli.commands.logs import LogsOptions, ranks_of
 from dispatch.cli.errors import CliError
 from dispatch.cli.exits import Exit
+from dispatch.cli.rank_output import RankOutput
 from dispatch.cli.session import Read, Session
 from dispatch.cli.times import Times
 from dispatch.cli.tool import Tool
 from projections.record import ObjectRecord, Record, RunRecord
 from projections.status.tables import processes_of
 from projections.status.words import cause_text, execution
-from streams.messages.calls import JobName, Output
 from streams.messages.values import epoch_of
 
-if TYPE_CHECKING:
-    from adapters.asking import AskingAdapter
-
-TAIL_BYTES = 64 * 1024
 POLL_S = 0.5
 _EXECUTION = re.compile(r"(?P<submission>[0-9]{1,9})\.(?P<run>[0-9]{1,6})\Z")
-
-
-@dataclass(slots=True)
-class RankOutput:
-    """One rank of one execution, and how far it was read."""
-
-    adapter: AskingAdapter
-    name: JobName
-    held: ObjectRecord
-    run: RunRecord
-    rank: int
-    node: str
-    offset: int = 0
-    left: bytes = b""
-    source: str = ""
-    written_at: datetime | None = None
-
-    async def tail(self, lines: int) -> list[str]:
-        """The last lines written so far; all of them for 0."""
-        if lines:
-            last = await self._read(-TAIL_BYTES)
-            self.offset = last.next
-            return last.data.decode("utf-8", "replace").splitlines()[-lines:]
-        return await self.more(flush=True)
-
-    async def more(self, *, flush: bool = False) -> list[str]:
-        """What was written since, in whole lines; with `flush` also an unfinished one."""
-        data = self.left
-        while True:
-            part = await self._read(self.offset)
-            data += part.data
-            if not part.data or part.next == self.offset:
-                break
-            self.offset = part.next
-        text, _, rest = data.rpartition(b"\n")
-        self.left = b"" if flush else rest
-        lines = text.decode("utf-8", "replace").split("\n") if text else []
-        return [*lines, rest.decode("utf-8", "replace")] if flush and rest else lines
-
-    async def _read(self, offset: int) -> Output:
-        found = await self.adapter.read_output(self.name, self.held.ref, self.run.run, self.rank, offset=offset)
-        self.source, self.written_at = found.source, found.written_at
-        return found
 
 
 async def show_output(tool: Tool, options: LogsOptions) -> int:
@@ -80,16 +32,65 @@ async def show_output(tool: Tool, options: LogsOptions) -> int:
     async with tool.session() as session:
         read = await session.read(options.job)
         outputs = await _outputs(session, read, options)
-        shown = await _first(tool, read, outputs, options)
-        if options.follow:
-            return await _follow(session, read, outputs)
-        if not shown and not tool.flags.json:
-            raise CliError(
-                f"nothing is left of what {execution(outputs[0].held, outputs[0].run.run)} wrote",
-                why=f"the cluster has no output of {len(outputs)} rank{'s' if len(outputs) > 1 else ''}",
-                code="no-output",
-            )
-    return Exit.DONE
+        asked = _is_recent(tool, outputs[0].run, options)
+        written = await _written(read, outputs, options) if asked else [[] for _ in outputs]
+        if not tool.flags.json:
+            tool.screen.say(_header(tool.times(), outputs, options, cluster_of(read)))
+        if not any(written) and (outputs[0].run.ended or not options.follow):
+            raise _nothing(outputs, asked=asked)
+        if tool.flags.json and not options.follow:
+            tool.document("logs", document(read.job, outputs, written))
+            return Exit.DONE
+        for output, lines in zip(outputs, written, strict=True):
+            _print(tool, output, lines, read.record.revision)
+        return await _follow(session, read, outputs) if options.follow else Exit.DONE
+
+
+def document(job: str, outputs: Sequence[RankOutput], written: Sequence[Sequence[str]]) -> dict[str, object]:
+    """What the ranks of one execution wrote, as a program reads it."""
+    held, run = outputs[0].held, outputs[0].run
+    ranks = [
+        {
+            "rank": output.rank,
+            "node": output.node,
+            "source": output.source or None,
+            "written_at": output.written_at,
+            "lines": lines,
+        }
+        for output, lines in zip(outputs, written, strict=True)
+    ]
+    return {
+        "job": job,
+        "execution": execution(held, run.run),
+        "epoch": epoch_of(held.submission or 0, run.run),
+        "ended_at": run.ended_at,
+        "cause": run.cause.kind if run.cause is not None else None,
+        "ranks": ranks,
+    }
+
+
+def cluster_of(read: Read) -> str:
+    """The cluster that the job is for; "" of a job that was never submitted."""
+    return read.record.spec.cluster if read.record.spec is not None else ""
+
+
+def _is_recent(tool: Tool, run: RunRecord, options: LogsOptions) -> bool:
+    """Whether the run went on within `--since`."""
+    ago = tool.times().now - run.ended_at if run.ended_at is not None else timedelta(0)
+    return options.since is None or ago <= timedelta(seconds=options.since)
+
+
+async def _written(read: Read, outputs: list[RankOutput], options: LogsOptions) -> list[list[str]]:
+    """What each rank wrote so far. An unfinished line of a run that goes on and is followed is left for later."""
+    flush = outputs[0].run.ended or not options.follow
+    return [await _asked(output.tail(options.tail, flush=flush), cluster_of(read)) for output in outputs]
+
+
+def _nothing(outputs: Sequence[RankOutput], *, asked: bool) -> CliError:
+    ranks = f"{len(outputs)} rank{'s' if len(outputs) > 1 else ''}"
+    why = f"the cluster has no output of {ranks}" if asked else "it ended before the time that --since gives"
+    what = f"nothing is left of what {execution(outputs[0].held, outputs[0].run.run)} wrote"
+    return CliError(what, why=why, code="no-output")
 
 
 async def _outputs(session: Session, read: Read, options: LogsOptions) -> list[RankOutput]:
@@ -148,22 +149,6 @@ def execution_of(record: Record, text: str | None, *, first_failed: bool = False
     return runs[-1][1], runs[-1][2]
 
 
-async def _first(tool: Tool, read: Read, outputs: list[RankOutput], options: LogsOptions) -> int:
-    """The header and what was written so far; how many lines."""
-    cluster = read.record.spec.cluster if read.record.spec else ""
-    run = outputs[0].run
-    ago = tool.times().now - run.ended_at if run.ended_at is not None else timedelta(0)
-    asked = options.since is None or ago <= timedelta(seconds=options.since)
-    count = 0
-    for output in outputs:
-        lines = await _asked(output.tail(options.tail), cluster) if asked else []
-        if output is outputs[0] and not tool.flags.json:
-            tool.screen.say(_header(tool.times(), outputs, options, cluster))
-        count += len(lines)
-        _print(tool, output, lines)
-    return count
-
-
 def _header(times: Times, outputs: list[RankOutput], options: LogsOptions, cluster: str) -> str:
     """Which execution, how it ended, and which copy of its output is read."""
     first = outputs[0]
@@ -195,12 +180,9 @@ def _followed(run: RunRecord) -> list[str]:
     return [f"{others} followed" + (f" within {within}s" if within else "")]
 
 
-async def _asked(question: object, cluster: str) -> list[str]:
-    from collections.abc import Awaitable
-    from typing import cast
-
+async def _asked(question: Awaitable[list[str]], cluster: str) -> list[str]:
     try:
-        return await cast("Awaitable[list[str]]", question)
+        return await question
     except AdapterError as error:
         raise CliError(f"{cluster} does not give the output", why=str(error), code="agent-unreachable") from error
 
@@ -208,14 +190,14 @@ async def _asked(question: object, cluster: str) -> list[str]:
 async def _follow(session: Session, read: Read, outputs: list[RankOutput]) -> int:
     """What is written from now on, until the run has ended and everything is read."""
     tool = session.tool
-    cluster = read.record.spec.cluster if read.record.spec else ""
     while True:
         read = await session.refreshed(read)
         held = read.record.objects.get(outputs[0].held.ref)
         run = held.run_record(outputs[0].run.run) if held is not None else None
         over = read.record.settled or (run is not None and run.ended)
         for output in outputs:
-            _print(tool, output, await _asked(output.more(flush=over), cluster))
+            lines = await _asked(output.more(flush=over), cluster_of(read))
+            _print(tool, output, lines, read.record.revision)
         if over:
             if tool.flags.json:
                 tool.stream({"kind": "end", "because": "ended", "revision": read.record.revision})
@@ -223,9 +205,11 @@ async def _follow(session: Session, read: Read, outputs: list[RankOutput]) -> in
         await asyncio.sleep(POLL_S)
 
 
-def _print(tool: Tool, output: RankOutput, lines: list[str]) -> None:
+def _print(tool: Tool, output: RankOutput, lines: list[str], revision: int) -> None:
+    """Lines as a person reads them, or as a stream; `revision`: up to where the job's history was read by then."""
     if tool.flags.json:
         for line in lines:
-            tool.stream({"kind": "line", "rank": output.rank, "node": output.node, "text": line})
+            said = {"kind": "line", "rank": output.rank, "node": output.node, "text": line, "revision": revision}
+            tool.stream(said)
     elif lines:
         tool.screen.lines(f"{output.rank}@{output.node}  {line}" for line in lines)
