@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from dispatch.situation import Situation, Step
@@ -72,9 +72,12 @@ def may_repeat(situation: Situation, earlier: CallRecord | None) -> bool:
     """
     if earlier is None:
         return True
-    if not earlier.over(situation.as_of):
-        return False
+    return earlier.over(situation.as_of) and situation.as_of >= repeat_at(earlier)
+
+
+def repeat_at(earlier: CallRecord) -> datetime:
+    """When, on the host's clock, another intent may follow this one at the earliest."""
     stopping = earlier.verb in (Verb.STOP, Verb.STOP_JOB)
     settled = earlier.done or (earlier.closed and not earlier.retry and not stopping)
     wait: timedelta = min(REPEAT_FIRST * (1 << min(earlier.tries - 1, 12)), ANSWERED_MAX if settled else REPEAT_MAX)
-    return situation.as_of >= earlier.as_of + wait
+    return earlier.as_of + wait

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from dispatch.next_steps import calls
 from dispatch.situation import Situation, Step
@@ -63,17 +63,21 @@ def _start_reason(situation: Situation, newest: SubmissionRecord) -> Reason | No
         return None
     if not _tries_left(situation, newest):
         return None
-    counted = [a for a in newest.attempts if not a.made_nothing]
     if not newest.attempts:
         return Reason.LAUNCH
     last = newest.attempts[-1]
     if not all(_may_follow(situation, a) for a in newest.attempts):
         return None
     if last.made_nothing:
-        tries = len(newest.attempts) - len(counted)
-        wait = min(RETRY_FIRST * 2 ** min(tries - 1, 8), RETRY_MAX)
-        return Reason.RETRY_AFTER_UNREACHABLE if situation.now >= last.at + wait else None
+        return Reason.RETRY_AFTER_UNREACHABLE if situation.now >= start_again_at(newest) else None
     return Reason.RETRY_AFTER_UNKNOWN
+
+
+def start_again_at(newest: SubmissionRecord) -> datetime:
+    """When the Start after one that made nothing may be committed, on this side's clock."""
+    tries = len([a for a in newest.attempts if a.made_nothing])
+    wait: timedelta = min(RETRY_FIRST * 2 ** min(tries - 1, 8), RETRY_MAX)
+    return newest.attempts[-1].at + wait
 
 
 def _tries_left(situation: Situation, newest: SubmissionRecord) -> bool:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from dispatch.next_steps import calls
 from dispatch.next_steps.calls import Aim
 from dispatch.situation import Situation, Step
-from projections.record import ObjectRecord
+from projections.record import CallRecord, ObjectRecord
 from streams.messages.events import ObjectRetired, StopVerified
 from streams.messages.reasons import Reason
 from streams.messages.values import Disposition, Phase, Sighting, StopBasis, Verb
@@ -56,8 +56,13 @@ def _wants_stop(situation: Situation, held: ObjectRecord, seen: Sighting, reason
         return False
     earlier = calls.last(situation, held.ref, Verb.STOP)
     if earlier is not None and earlier.closed and earlier.retry:
-        return situation.as_of >= earlier.as_of + timedelta(seconds=situation.capabilities.find_every_s)
+        return situation.as_of >= again_at(situation, earlier)
     return calls.may_repeat(situation, earlier)
+
+
+def again_at(situation: Situation, refused: CallRecord) -> datetime:
+    """When a stop that was refused for now is sent again, on the host's clock."""
+    return refused.as_of + timedelta(seconds=situation.capabilities.find_every_s)
 
 
 def condemned(situation: Situation, held: ObjectRecord, seen: Sighting) -> Reason | None:
@@ -112,11 +117,17 @@ def _again(situation: Situation, seen: Sighting) -> Reason | None:
 
 
 def _past_start_within(situation: Situation, held: ObjectRecord, seen: Sighting) -> bool:
+    at = begins_by(situation, held, seen)
+    return at is not None and situation.as_of >= at
+
+
+def begins_by(situation: Situation, held: ObjectRecord, seen: Sighting) -> datetime | None:
+    """When, on the host's clock, an opened run that waits for nodes has waited as long as its job lets it."""
     within = situation.spec.start_within
     run = held.run_record(seen.run)
     if within is None or run is None or run.open_as_of is None or seen.phase is not Phase.QUEUED:
-        return False
-    return situation.as_of >= run.open_as_of + timedelta(seconds=within)
+        return None
+    return run.open_as_of + timedelta(seconds=within)
 
 
 def verify(situation: Situation) -> tuple[Step, ...]:

@@ -5,6 +5,9 @@ In that order, so that a replica killed anywhere leaves a command that is decide
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+from datetime import datetime, timedelta
+
 import structlog
 
 from adapters.errors import UnreachableError
@@ -27,14 +30,19 @@ from streams.messages.values import Found
 from streams.ports import Buckets, Delivery
 
 TRIES_MAX = 50
+LOOK_AGAIN = timedelta(seconds=5)
+WakeAt = Callable[[str, str, datetime], Awaitable[None]]
 FAULT = "a fault in dispatch kept this command from being decided ({0}): report it, and send it again after an upgrade"
 
 log = structlog.get_logger("dispatch.commands")
 
 
-async def handle(hands: Hands, buckets: Buckets, delivery: Delivery) -> Receipt | None:
+async def handle(
+    hands: Hands, buckets: Buckets, delivery: Delivery, wake_at: WakeAt | None = None
+) -> Receipt | None:
     """Answer one command; the receipt written, None where no tenant can be told.
 
+    `wake_at` sets a job's timer: a new job has one from its first event on.
     Raises what the bus raises: then the command is not acknowledged and comes back.
     """
     try:
@@ -62,6 +70,10 @@ async def handle(hands: Hands, buckets: Buckets, delivery: Delivery) -> Receipt 
         revision=receipt.revision,
     )
     if isinstance(answered, Decided | Already) and command.job != subjects.CONTROLS:
+        if wake_at is not None and record.number == 1:
+            # The look that is woken may read a copy that has nothing of the job yet, and sets no timer then. Set first,
+            # so that the timer of a look that found it stands.
+            await wake_at(command.tenant, command.job, hands.clock() + LOOK_AGAIN)
         await hands.wake(command.tenant, command.job)
     await delivery.ack()
     return receipt

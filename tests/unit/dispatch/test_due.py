@@ -11,17 +11,18 @@ from msgspec.structs import replace
 from dispatch.due import SOON, due_at
 from projections.controls import Control, Controls
 from streams.messages import events
+from streams.messages.calls import Capabilities
 from streams.messages.reasons import Reason
-from streams.messages.values import AttemptRef, Disposition, Phase, Verb
+from streams.messages.values import AttemptRef, Cause, CauseKind, Disposition, Phase, ReplyOutcome, Verb
 from tests.unit.dispatch.scene import SLURM, situation
 from tests.unit.projections.story import CALL_BOUND_S, CRASHED, Story, launched, run_once
 
 SELDOM = replace(SLURM, find_every_s=100_000)
 
 
-def due_in(story: Story, **looks: Any) -> float:
+def due_in(story: Story, able: Capabilities = SELDOM, **looks: Any) -> float:
     """Seconds until the next look, where polling alone would let a day pass."""
-    at = due_at(situation(story, SELDOM, **looks))
+    at = due_at(situation(story, able, **looks))
     assert at is not None
     return (at - story.at).total_seconds()
 
@@ -70,7 +71,46 @@ def test_a_brake_ends_with_a_look() -> None:
 def test_the_bound_of_an_unanswered_call_ends_with_a_look() -> None:
     story, ref = launched()
     assert due_in(story.call(Verb.OPEN, ref, run=0)) == 30 + CALL_BOUND_S
-    assert due_in(story.replied()) == 100_000
+
+
+def test_a_call_that_may_have_had_no_effect_is_looked_after_when_it_may_be_sent_again() -> None:
+    story, ref = launched()
+    story.call(Verb.OPEN, ref, run=0).replied()
+    assert due_in(story) == 30
+    assert due_in(story.later(30).running(ref)) == 100_000
+
+
+def test_a_stop_that_was_refused_for_now_is_looked_after_when_it_is_sent_again() -> None:
+    """R8: pods remain."""
+    story, ref = launched()
+    story.opened(ref).later(30).running(ref).outcome().call(Verb.STOP, ref, Reason.JOB_OVER)
+    story.replied(ReplyOutcome.REFUSED, retry=True)
+    assert due_in(story, replace(SLURM, watch=True, find_every_s=20)) == 20
+
+
+def test_a_start_that_made_nothing_is_looked_after_when_the_next_may_follow() -> None:
+    story = Story().submitted().authorized().attempt().replied(ReplyOutcome.REFUSED, retry=True)
+    assert due_in(story.seen()) == 5
+
+
+def test_a_run_that_has_to_begin_in_time_is_looked_after_when_that_is_over() -> None:
+    """Decision 0012: a limit of seconds is kept."""
+    story = Story().submitted(start_within=3).authorized().attempt()
+    ref = story.made("1")
+    story.canonical(ref).opened(ref).seen((ref, Phase.QUEUED)).later(1).seen((ref, Phase.QUEUED))
+    assert due_in(story) == 2
+
+
+def test_an_end_that_accounting_may_still_explain_is_looked_after_when_that_is_over() -> None:
+    story, ref = launched()
+    story.opened(ref).later(600).running(ref).ended(ref, cause=Cause(kind=CauseKind.UNKNOWN, final=False)).ceased(ref)
+    assert due_in(story) == 60
+
+
+def test_an_end_whose_processes_will_count_as_gone_is_looked_after_then() -> None:
+    story, ref = launched()
+    story.opened(ref).later(600).running(ref).ended(ref, cause=CRASHED)
+    assert due_in(story, replace(SELDOM, presume_after_s=300.0)) == 300
 
 
 def test_deadline_and_bound_of_an_unanswered_start_end_with_a_look() -> None:
