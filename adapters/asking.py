@@ -6,7 +6,7 @@ import abc
 from typing import TypeVar
 
 from adapters import wire
-from adapters.errors import AdapterError, OutcomeUnknownError, UnreachableError
+from adapters.errors import AdapterError, OutcomeUnknownError, SilentError, UnreachableError
 from streams.messages.calls import (
     Capabilities,
     Cessation,
@@ -88,9 +88,14 @@ class AskingAdapter(abc.ABC):
             return reply
         if isinstance(reply, wire.Failed):
             raise wire.error_of(reply)
-        raise no_answer(request, "the reply was of another kind than the one asked for")
+        raise not_clear(request, "the reply was of another kind than the one asked for")
 
 
 def no_answer(request: wire.Request, why: str) -> AdapterError:
-    """The error of a request that was sent and got no clear answer: unknown, or for a query nothing done."""
+    """The error of a request that was sent and not answered in time: unknown, or for a query nothing done."""
+    return SilentError(why) if wire.is_query(request) else OutcomeUnknownError(why)
+
+
+def not_clear(request: wire.Request, why: str) -> AdapterError:
+    """The error of a request whose answer says nothing: unknown, or for a query nothing done."""
     return UnreachableError(why) if wire.is_query(request) else OutcomeUnknownError(why)

@@ -4,6 +4,7 @@ AdapterError
 ├── RefusedError         nothing was done and asking again will not help
 │   └── DeadlinePassedError  it came too late: nothing was done, and a new intent may follow
 ├── UnreachableError     nothing was done: a new intent may follow
+│   ├── SilentError      nobody answered at all: it says nothing of the one job that was asked about
 │   └── PodsRemainError  an earlier execution may still run, so nothing was admitted
 └── OutcomeUnknownError  no clear answer: it may have been done, or may still be
 
@@ -28,6 +29,10 @@ class DeadlinePassedError(RefusedError):
 
 class UnreachableError(AdapterError):
     """Nothing was done; the same call may be made again under a new intent."""
+
+
+class SilentError(UnreachableError):
+    """No answer came: nobody listens, or not in time. The cluster is silent, not only about what was asked."""
 
 
 class PodsRemainError(UnreachableError):

@@ -15,6 +15,7 @@ from adapters.errors import (
     OutcomeUnknownError,
     PodsRemainError,
     RefusedError,
+    SilentError,
     UnreachableError,
 )
 from adapters.port import Adapter, Holds, Inspects, ProvesCessation, ReadsOutput, Requeues
@@ -91,10 +92,14 @@ class Done(ReplyBase, frozen=True, kw_only=True, tag="done"):
 
 
 class Failed(ReplyBase, frozen=True, kw_only=True, tag="failed"):
-    """`kind` names the class of error, `sentence` is its text."""
+    """`kind` names the class of error, `sentence` is its text.
+
+    `silent`: it is a SilentError, which who does not know that word takes as the UnreachableError that it is.
+    """
 
     kind: str
     sentence: str
+    silent: bool = False
 
 
 class FoundReply(ReplyBase, frozen=True, kw_only=True, tag="found"):
@@ -175,11 +180,13 @@ def verb_of(request: Request) -> str:
 def failed(error: AdapterError) -> Failed:
     """The reply that carries this error's class, or the nearest one above it that is known."""
     kind = next(_KINDS[above] for above in type(error).mro() if above in _KINDS or above is AdapterError)
-    return Failed(kind=kind, sentence=str(error))
+    return Failed(kind=kind, sentence=str(error), silent=isinstance(error, SilentError))
 
 
 def error_of(reply: Failed) -> AdapterError:
     """The error that this reply carries; a kind we do not know is OutcomeUnknownError."""
+    if reply.silent and reply.kind == "unreachable":
+        return SilentError(reply.sentence)
     return FAILURES.get(reply.kind, OutcomeUnknownError)(reply.sentence)
 
 

@@ -1,7 +1,8 @@
 """Is this service at work? `python -m dispatch.health supervisor|agent CLUSTER`: one line, exit 0 or 1.
 
 For health checks of containers. It connects with the service's own credentials and asks the bus, not the process: a
-supervisor is at work while its heartbeat is in the bucket, an agent while it answers what its cluster can do.
+supervisor is at work while a heartbeat that tells this host's name is in the bucket, an agent while its cluster is
+answered for: of several agents of one cluster, by any of them.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from adapters.errors import AdapterError
 from adapters.remote.client import RemoteAdapter
 from dispatch import identity
 from dispatch.config import ConfigError, Flags, resolve
+from dispatch.replica import beat as beats
 from streams.errors import StreamError
 from streams.jetstream.connect import BusSettings, JetStreamBus, connect
 
@@ -26,8 +28,12 @@ USAGE = "usage: python -m dispatch.health supervisor|agent CLUSTER"
 
 async def supervisor(bus: JetStreamBus) -> str:
     """The replicas of this host whose heartbeats are in the bucket; "" if there is none."""
-    own = identity.replica_prefix()
-    return ", ".join(sorted(name for name in await bus.buckets.replicas() if name.startswith(own)))
+    return ", ".join(of_host(await bus.buckets.replicas(), identity.host()))
+
+
+def of_host(held: Mapping[str, bytes], host: str) -> list[str]:
+    """The names of the replicas whose heartbeats tell exactly this host."""
+    return sorted(name for name, beat in beats.read(held).items() if beat is not None and beat.host == host)
 
 
 async def agent(bus: JetStreamBus, cluster: str) -> str:

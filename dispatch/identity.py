@@ -27,13 +27,13 @@ def new_command_id() -> str:
 
 def replica_name() -> str:
     """A name that no other process has: host, process id and a random part, as one token."""
-    return f"{replica_prefix()}{os.getpid()}-{secrets.token_hex(3)}"
+    word = "".join(c if c.isalnum() else "-" for c in host().split(".")[0].lower()).strip("-")
+    return f"{word[:30] or 'host'}-{os.getpid()}-{secrets.token_hex(3)}"
 
 
-def replica_prefix() -> str:
-    """How the names of this host's replicas begin, where they were given none."""
-    host = "".join(c if c.isalnum() else "-" for c in socket.gethostname().split(".")[0].lower()).strip("-")
-    return f"{host[:30] or 'host'}-"
+def host() -> str:
+    """This host's name as the system tells it, whole: what a heartbeat says of where its replica runs."""
+    return socket.gethostname()
 
 
 def version() -> str:

@@ -1,7 +1,8 @@
 """The adapter of a cluster that is reached over the bus, through the agent next to its scheduler.
 
 What an error says: the agent's own answer keeps its class. No agent listening, or not connected: nothing was sent,
-so UnreachableError. Sent and not answered in time: OutcomeUnknownError for a call, UnreachableError for a query.
+so SilentError. Sent and not answered in time: OutcomeUnknownError for a call, SilentError for a query. An answer that
+cannot be read: OutcomeUnknownError for a call, UnreachableError for a query.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ import nats.errors
 from nats.aio.client import Client
 
 from adapters import wire
-from adapters.asking import AskingAdapter, no_answer
-from adapters.errors import RefusedError, UnreachableError
+from adapters.asking import AskingAdapter, no_answer, not_clear
+from adapters.errors import RefusedError, SilentError
 from streams import subjects
 from streams.messages.calls import Call, Capabilities
 
@@ -56,7 +57,7 @@ class RemoteAdapter(AskingAdapter):
         try:
             message = await self._client.request(subject, wire.encode(request), timeout=self._within_s(request))
         except NOT_SENT as error:
-            raise UnreachableError(f"no agent of {self.cluster} can be reached: {type(error).__name__}") from error
+            raise SilentError(f"no agent of {self.cluster} can be reached: {type(error).__name__}") from error
         except nats.errors.MaxPayloadError as error:
             raise RefusedError("the call is larger than the bus allows") from error
         except (nats.errors.Error, OSError, TimeoutError) as error:
@@ -64,7 +65,7 @@ class RemoteAdapter(AskingAdapter):
         try:
             return wire.decode_reply(message.data)
         except msgspec.DecodeError as error:
-            raise no_answer(request, f"the agent's reply cannot be read: {error}") from error
+            raise not_clear(request, f"the agent's reply cannot be read: {error}") from error
 
     def _within_s(self, request: wire.Request) -> float:
         """A call is waited for until it can no longer be answered in time to matter."""

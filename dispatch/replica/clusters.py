@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -11,7 +12,7 @@ from typing import Any, TypeVar
 
 import structlog
 
-from adapters.errors import AdapterError, OutcomeUnknownError, RefusedError, UnreachableError
+from adapters.errors import AdapterError, OutcomeUnknownError, RefusedError, SilentError, UnreachableError
 from adapters.port import Adapter, Holds, Inspects, ProvesCessation, ReadsOutput, Requeues, Watches
 from streams.messages.calls import (
     Call,
@@ -41,24 +42,31 @@ ANSWER_GRACE_S = 5.0
 CAPABILITIES_FRESH_S = 60.0
 SILENT_FOR_S = 2.0
 UNKNOWN = "unknown"
+UNANSWERED_MAX = 64
+NEVER_ANSWERED = "_never-answered"
+EVERY = "*"
 
 
 class BoundedAdapter:
     """An adapter whose every answer comes within a bound, and which is not asked again while it is silent.
 
     A read that takes too long is Unreachable; a write that takes too long is OutcomeUnknown (L9). A cluster that
-    did not answer is asked once for all its jobs, not once per job. `called` hears of every answer: cluster,
-    verb, outcome, seconds.
+    does not answer is asked once for all its jobs, not once per job: while its silence lasts, and from the moment
+    that a question has waited for SILENT_FOR_S and none was answered meanwhile. An answer that says "unreachable"
+    is one: it keeps no other job waiting. `called` hears of every answer: cluster, verb, outcome, seconds.
     """
 
     def __init__(self, cluster: str, adapter: Adapter, called: Called = lambda *_: None) -> None:
         self.cluster = cluster
         self._called = called
         self.last_good_find_at: datetime | None = None
+        self.answered = False
         self._adapter = adapter
         self._capabilities: Capabilities | None = None
         self._fresh_until = 0.0
-        self._silent_until = 0.0
+        self._silent_until: float | None = None
+        self._heard_at = float("-inf")
+        self._waiting: dict[object, float] = {}
 
     async def capabilities(self) -> Capabilities:
         """The cluster's capabilities, asked again once a minute; the last known ones while it is silent."""
@@ -126,26 +134,45 @@ class BoundedAdapter:
                 yield name
 
     async def _read(self, verb: str, question: Awaitable[T]) -> T:
-        """One bounded question; for a while after a silence nobody asks, so that passes do not queue up for it."""
+        """One bounded question; nobody else asks a cluster that is silent, so that passes do not queue up for it."""
         loop = asyncio.get_running_loop()
-        if loop.time() < self._silent_until:
+        begun = loop.time()
+        if self._is_silent(begun):
             _dismiss(question)
-            raise UnreachableError(f"{self.cluster} did not answer a moment ago")
+            raise SilentError(f"{self.cluster} did not answer a moment ago")
+        asked = object()
+        self._waiting[asked] = begun
         try:
             with self._heard(verb):
                 answer = await self._within(READ_BOUND_S, question)
-        except UnreachableError:
-            self._silent_until = loop.time() + SILENT_FOR_S
+        except SilentError:
+            if self._heard_at < begun:
+                self._silent_until = loop.time() + SILENT_FOR_S
             raise
-        self._silent_until = 0.0
+        except AdapterError:
+            self._answers(loop.time())
+            raise
+        finally:
+            del self._waiting[asked]
+        self._answers(loop.time())
         return answer
+
+    def _is_silent(self, now: float) -> bool:
+        """Whether to ask has no use now: it was silent a moment ago, one asks already, or one waits and none is heard."""
+        if self._silent_until is not None:
+            return now < self._silent_until or bool(self._waiting)
+        oldest = next(iter(self._waiting.values()), now)
+        return now - max(oldest, self._heard_at) > SILENT_FOR_S
+
+    def _answers(self, now: float) -> None:
+        self._heard_at, self._silent_until = now, None
 
     async def _within(self, bound_s: float, question: Awaitable[T]) -> T:
         try:
             async with asyncio.timeout(bound_s):
                 return await question
         except TimeoutError:
-            raise UnreachableError(f"{self.cluster} gave no answer within {bound_s:.0f}s") from None
+            raise SilentError(f"{self.cluster} gave no answer within {bound_s:.0f}s") from None
 
     async def _write(self, call: Call, sent: Awaitable[T]) -> T:
         """One call, given up as unknown once it could not be answered in time to matter."""
@@ -164,9 +191,10 @@ class BoundedAdapter:
         outcome = UNKNOWN
         try:
             yield
-            outcome = "done"
+            outcome, self.answered = "done", True
         except AdapterError as error:
             outcome = outcome_of(error)
+            self.answered = self.answered or not isinstance(error, SilentError | OutcomeUnknownError)
             raise
         finally:
             self._called(self.cluster, verb, outcome, time.perf_counter() - begun)
@@ -199,7 +227,11 @@ def _dismiss(question: Awaitable[Any]) -> None:
 
 
 class Clusters:
-    """Adapters by cluster name: those given, and any other by way of its agent."""
+    """Adapters by cluster name: those given, and any other by way of its agent.
+
+    `only`: the names that this replica serves, None: every one. Of the names that nobody gave and no agent ever
+    answered to, the UNANSWERED_MAX last asked for are kept, and nobody is told of them: anyone may type a name.
+    """
 
     def __init__(
         self,
@@ -210,28 +242,49 @@ class Clusters:
     ) -> None:
         self._only = only
         self._called: Called = lambda *_: None
-        self._by_name = {name: BoundedAdapter(name, adapter, self._hear) for name, adapter in given.items()}
+        self._known = {name: BoundedAdapter(name, adapter, self._hear) for name, adapter in given.items()}
+        self._unanswered: OrderedDict[str, BoundedAdapter] = OrderedDict()
         self._remote = remote
 
+    @property
+    def serves(self) -> tuple[str, ...]:
+        """The names that this replica was told to serve, in order; EVERY alone if it was told none."""
+        return (EVERY,) if self._only is None else tuple(sorted(set(self._only)))
+
     def tell(self, called: Called) -> None:
-        """Let `called` hear of every answer from now on."""
+        """Let `called` hear of every answer from now on; NEVER_ANSWERED stands for clusters that are not known."""
         self._called = called
 
     def _hear(self, cluster: str, verb: str, outcome: str, took_s: float) -> None:
-        self._called(cluster, verb, outcome, took_s)
+        held = self._unanswered.get(cluster)
+        if held is not None and held.answered:
+            self._known[cluster] = self._unanswered.pop(cluster)
+        self._called(cluster if cluster in self._known else NEVER_ANSWERED, verb, outcome, took_s)
 
     def adapter_of(self, cluster: str) -> BoundedAdapter | None:
         """The way to a cluster, or None if this replica has none."""
-        held = self._by_name.get(cluster)
-        allowed = self._only is None or cluster in self._only
-        if held is None and self._remote is not None and allowed:
-            held = self._by_name[cluster] = BoundedAdapter(cluster, self._remote(cluster), self._hear)
+        held = self._known.get(cluster) or self._unanswered.get(cluster)
+        if held is None and self._remote is not None:
+            if self._only is None:
+                held = BoundedAdapter(cluster, self._remote(cluster), self._hear)
+            elif cluster in self._only:
+                held = self._known[cluster] = BoundedAdapter(cluster, self._remote(cluster), self._hear)
+        if held is not None and cluster not in self._known:
+            self._keep(held)
         return held
 
+    def _keep(self, unanswered: BoundedAdapter) -> None:
+        """Remember its silence; the name that was asked for longest ago gives way."""
+        self._unanswered[unanswered.cluster] = unanswered
+        self._unanswered.move_to_end(unanswered.cluster)
+        if len(self._unanswered) > UNANSWERED_MAX:
+            self._unanswered.popitem(last=False)
+
     def known(self) -> tuple[BoundedAdapter, ...]:
-        return tuple(self._by_name.values())
+        """The clusters that were given or named at the start, and those that have answered at least once."""
+        return tuple(self._known.values())
 
     def last_good_find(self, cluster: str) -> datetime | None:
         """When this replica last had a complete Find of the cluster."""
-        held = self._by_name.get(cluster)
+        held = self._known.get(cluster)
         return held.last_good_find_at if held is not None else None

@@ -1,6 +1,7 @@
 """What a replica counts, for Prometheus. Nothing here is ever read for a decision; each replica counts for itself.
 
-Label values are words of ours and names of clusters, so their number is bounded; a job's name is never one.
+Label values are words of ours, clusters that were given or have answered, and places where a brake was pulled, so
+their number is bounded; a job's name is never one, nor a cluster's that someone merely typed.
 docs/how-to/alerts.md says what to alert on.
 """
 
@@ -30,6 +31,7 @@ class Metrics:
         self.registry = CollectorRegistry()
         self._replica = f"replica:{replica}"
         self._standing: dict[Name, tuple[tuple[Alert, ...], int]] = {}
+        self._brakes: set[tuple[str, str]] = set()
         self._make_bus()
         self._make_work()
         self._make_fleet()
@@ -38,7 +40,9 @@ class Metrics:
         self._appends = self._counter("appends", "Events given to the history, by what became of them", "outcome")
         self._append_s = self._histogram("append_seconds", "From an event to its revision", QUICK_S)
         self._revision = self._gauge("history_revision", "The last revision of the history that was followed")
-        self._live = self._gauge("replicas_live", "Replicas whose heartbeat is on the bus, this one included")
+        self._live = self._gauge(
+            "replicas_live", "Replicas at work whose heartbeat is on the bus; one that drains or observes is none"
+        )
         self._shards = self._gauge("shards_first", "Shards that this replica comes first for")
         self._reconnects = self._gauge("bus_reconnects", "How often the connection to the bus came back")
         self._info = Info("dispatch", "Which replica this is", registry=self.registry)
@@ -156,10 +160,17 @@ class Metrics:
             return
         event = entry.content.event
         if isinstance(event, ControlsSet):
-            until = event.brake_until_at
-            self._braked.labels(entry.tenant, event.cluster or "*").set(until.timestamp() if until else 0)
+            self._brake(entry.tenant, event.cluster or "*", event.brake_until_at)
         elif entry.content.by != self._replica:
             self._standing.pop((entry.tenant, entry.job), None)
+
+    def _brake(self, tenant: str, cluster: str, until: datetime | None) -> None:
+        """Only a brake that was pulled makes a label: a person's controls may name any cluster."""
+        place = (tenant, cluster)
+        if until is not None:
+            self._brakes.add(place)
+        if place in self._brakes:
+            self._braked.labels(*place).set(until.timestamp() if until else 0)
 
 
 def _unmatched(done: Pass) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Coroutine
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import msgspec
@@ -13,7 +13,9 @@ import structlog
 
 from dispatch import identity
 from dispatch.act import Hands
+from dispatch.replica import beat as beats
 from dispatch.replica import commands, follower
+from dispatch.replica.beat import Beat
 from dispatch.replica.braking import Braking
 from dispatch.replica.clusters import Clusters
 from dispatch.replica.measured import MeasuredHistory
@@ -36,20 +38,6 @@ FAULT_RETRY = timedelta(seconds=60)
 log = structlog.get_logger("dispatch.replica")
 
 
-class Beat(msgspec.Struct, frozen=True, kw_only=True):
-    """What a replica says of itself: first for these shards, and when each cluster last answered a Find."""
-
-    name: str
-    version: str
-    at: datetime
-    shards: tuple[int, ...] = ()
-    clusters: dict[str, datetime | None] = {}
-    open_jobs: int = 0
-    in_flight: int = 0
-    draining: bool = False
-    observing: bool = False
-
-
 class Replica:
     """Any number of these share the work; each keeps only caches, and any may be killed at any await."""
 
@@ -61,7 +49,8 @@ class Replica:
         self.bus = bus
         self.clusters = clusters
         self.open_jobs = follower.OpenJobs()
-        self.live: tuple[str, ...] = (settings.name,)
+        self.live: tuple[str, ...] = () if settings.observe else (settings.name,)
+        self._others: dict[str, tuple[str, ...]] = {}
         self.fatal: StreamError | None = None
         self._calls: set[asyncio.Task[None]] = set()
         self._passes: set[asyncio.Task[None]] = set()
@@ -103,6 +92,7 @@ class Replica:
             log.warning("a call's reply was not stored: unknown until its bound", why=str(error))
 
     def rank(self, shard: int) -> int:
+        """This replica's place for the shard among those that take work."""
         return rank_of(shard, self.settings.name, self.live)
 
     def stop(self) -> None:
@@ -111,8 +101,9 @@ class Replica:
 
     async def run(self) -> None:
         """Work until stopped. Raises WrongStreamError when a newer generation of the history has taken over."""
-        loops: list[Coroutine[Any, Any, None]] = [self._beats(), self._follow(), self._sweep()]
+        loops: list[Coroutine[Any, Any, None]] = [self._beats(self.settings.heartbeat_s), self._follow()]
         if not self.settings.observe:
+            loops.append(self._sweep())
             loops += [self._serve(self._next_wake, shard) for shard in range(self.bus.shards)]
             loops += [self._serve(self._next_command, shard) for shard in range(self.bus.shards)]
             loops.append(self._watch_clusters())
@@ -131,8 +122,12 @@ class Replica:
             task.result()
 
     async def _drain(self) -> None:
-        """Let passes and calls in hand finish within the bound; the rest is for whoever reads the history."""
+        """Let passes and calls in hand finish within the bound; the rest is for whoever reads the history.
+
+        Heartbeats go on until it is over, and say so: a replica that drains is not dead.
+        """
         self._measure(shards=0)
+        beating = asyncio.create_task(self._beats(0.0))
         pending = {*self._passes, *self._calls}
         if pending:
             log.info("draining", in_flight=len(pending), left_s=self.settings.drain_s)
@@ -140,6 +135,8 @@ class Replica:
             for task in late:
                 task.cancel()
             await asyncio.gather(*late, return_exceptions=True)
+        beating.cancel()
+        await asyncio.gather(beating, return_exceptions=True)  # a beat after the leave would bring it back
         try:
             await self.bus.buckets.leave(self.settings.name)
         except StreamError as error:
@@ -203,7 +200,7 @@ class Replica:
             return
 
         async def work() -> None:
-            receipt = await commands.handle(self.hands, self.bus.buckets, delivery)
+            receipt = await commands.handle(self.hands, self.bus.buckets, delivery, self.bus.wakeups.wake_at)
             if receipt is not None:
                 self.metrics.answered(receipt)
 
@@ -219,19 +216,24 @@ class Replica:
             task.add_done_callback(lambda _: holding.cancel())
             await asyncio.shield(task)
 
-    async def _beats(self) -> None:
+    async def _beats(self, first_in_s: float) -> None:
+        await asyncio.sleep(first_in_s)
         while True:
-            await asyncio.sleep(self.settings.heartbeat_s)
             try:
                 await self._beat()
             except StreamError as error:
                 log.warning("no heartbeat", why=str(error))
+            await asyncio.sleep(self.settings.heartbeat_s)
 
     async def _beat(self) -> None:
         name = self.settings.name
-        names = await self.bus.buckets.replicas()
-        self.live = tuple(sorted({name, *names}))
-        first = [s for s in range(self.bus.shards) if self.rank(s) == 0]
+        takes_work = not (self.settings.observe or self._stopping.is_set())
+        others = beats.read(await self.bus.buckets.replicas())
+        others.pop(name, None)
+        self.live = tuple(sorted(beats.that_take_work(others) | ({name} if takes_work else set())))
+        if takes_work:
+            self._compare(beats.that_serve_others(others.values(), self.clusters.serves))
+        first = [s for s in range(self.bus.shards) if takes_work and self.rank(s) == 0]
         beat = Beat(
             name=name,
             version=identity.version(),
@@ -242,9 +244,23 @@ class Replica:
             in_flight=len(self._passes) + len(self._calls),
             draining=self._stopping.is_set(),
             observing=self.settings.observe,
+            host=identity.host(),
+            serves=self.clusters.serves,
         )
         self._measure(shards=len(first))
         await self.bus.buckets.beat(name, msgspec.json.encode(beat), ttl_s=3 * self.settings.heartbeat_s)
+
+    def _compare(self, others: dict[str, tuple[str, ...]]) -> None:
+        """Warn once of each replica that serves other clusters: it may be given jobs that only this one could serve."""
+        for name, serves in others.items():
+            if self._others.get(name) != serves:
+                log.warning(
+                    "a replica serves other clusters: give all replicas of a bus the same --clusters",
+                    replica=name,
+                    serves=",".join(serves)[:200],
+                    here=",".join(self.clusters.serves)[:200],
+                )
+        self._others = others
 
     def _measure(self, *, shards: int) -> None:
         self.metrics.beat(
@@ -278,9 +294,8 @@ class Replica:
             self.stop()
 
     async def _sweep(self) -> None:
-        if not self.settings.observe:
-            sweep = Sweep(self.bus, self.open_jobs, self.settings.sweep_s, self._mine, identity.now)
-            await sweep.run(lambda: self._mine(("", "checkpoint")), self.settings.name)
+        sweep = Sweep(self.bus, self.open_jobs, self.settings.sweep_s, self._mine, identity.now)
+        await sweep.run(lambda: self._mine(("", "checkpoint")), self.settings.name)
 
     def _mine(self, name: follower.Name) -> bool:
         return self.rank(shard_guess(name, self.bus.shards)) == 0

@@ -1,4 +1,4 @@
-"""Which replica comes first for a shard: a rendezvous hash over the live replicas. Liveness only (L12)."""
+"""Which replica comes first for a shard: a rendezvous hash over the live replicas that take work. Liveness only (L12)."""
 
 from __future__ import annotations
 

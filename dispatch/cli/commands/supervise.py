@@ -14,7 +14,9 @@ class SuperviseCommandOptions:
     """What `supervise` takes."""
 
     name: str | None = option("--name", metavar="R", help="of this replica; default: host, process and a random part")
-    clusters: str | None = option("--clusters", metavar="C,…", help="only these; default: every one")
+    clusters: str | None = option(
+        "--clusters", metavar="C,…", help="only these; the same for all of a bus; default: all"
+    )
     local: str | None = option("--local", metavar="DIR", help="serve the local cluster kept in DIR in this process")
     single: bool = option("--single", is_flag=True, help="allow a bus of one server")
     monitoring: str | None = option("--monitoring", metavar="URL,…", help="HTTP addresses of the servers' monitors")

@@ -15,6 +15,7 @@ from adapters.errors import (
     OutcomeUnknownError,
     PodsRemainError,
     RefusedError,
+    SilentError,
     UnreachableError,
 )
 from streams.messages.calls import Capabilities, HoldCall, JobName, OpenCall, Output, StopJobCall
@@ -101,6 +102,14 @@ class Answering(AskingAdapter):
 
     async def ask(self, request: wire.Request) -> wire.Reply:
         return self.reply
+
+
+def test_silence_is_told_apart_from_an_answer_and_an_older_reader_takes_it_as_unreachable() -> None:
+    carried = wire.decode_reply(wire.encode(wire.failed(SilentError("the host did not look"))))
+    assert isinstance(carried, wire.Failed)
+    assert type(wire.error_of(carried)) is SilentError
+    assert carried.kind == "unreachable"
+    assert type(wire.error_of(wire.failed(UnreachableError("broken")))) is UnreachableError
 
 
 async def test_an_answer_to_another_question_is_no_answer() -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from dispatch import health, identity
+from dispatch import health
+from dispatch.replica.beat import Beat
 from streams.jetstream.server import free_port
 
 
@@ -35,5 +38,16 @@ def test_a_word_that_is_no_service_is_bad_usage(words: list[str], capsys: pytest
     assert "usage:" in capsys.readouterr().err
 
 
-def test_a_replica_without_a_name_of_its_own_is_found_by_its_hosts() -> None:
-    assert identity.replica_name().startswith(identity.replica_prefix())
+def beat(name: str, host: str) -> bytes:
+    return msgspec.json.encode(Beat(name=name, version="0.1.0", at=datetime.now(UTC), host=host))
+
+
+def test_a_host_is_at_work_by_its_own_replicas_alone_whatever_they_and_others_are_named() -> None:
+    held = {
+        "gpu-2-77-abcdef": beat("gpu-2-77-abcdef", "gpu-2"),
+        "gpu-77-abcdef": beat("gpu-77-abcdef", "gpu.other.example"),
+        "gpu-78-abcdef": b"no beat",
+    }
+    assert health.of_host(held, "gpu") == []
+    assert health.of_host(held | {"sv-a": beat("sv-a", "gpu")}, "gpu") == ["sv-a"]
+    assert health.of_host(held, "gpu-2") == ["gpu-2-77-abcdef"]

@@ -6,14 +6,19 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime
+from functools import cached_property
 
+import msgspec
 import pytest
+from structlog.testing import capture_logs
 
 from adapters.simulated.adapter import SlurmAdapter
 from adapters.simulated.slurm import SlurmCluster, SlurmPace, SlurmSettings
+from dispatch.replica.beat import Beat
 from dispatch.replica.clusters import Clusters
 from dispatch.replica.replica import Replica
 from dispatch.replica.settings import ReplicaSettings
+from dispatch.replica.shards import rank_of
 from projections import fleet
 from projections.evolve import empty, fold
 from projections.record import Record
@@ -41,6 +46,11 @@ class Adapter(SlurmAdapter):
 
     broken: str = ""
     stuck: bool = False
+    held_back: bool = False
+
+    @cached_property
+    def let_go(self) -> asyncio.Event:
+        return asyncio.Event()
 
     async def find(self, name: JobName) -> Found:
         if name.job == self.broken:
@@ -49,7 +59,8 @@ class Adapter(SlurmAdapter):
 
     async def start(self, call: StartCall) -> ObjectRef:
         if self.stuck:
-            await asyncio.Event().wait()
+            self.held_back = True
+            await self.let_go.wait()
         return await super().start(call)
 
 
@@ -62,9 +73,26 @@ async def pause() -> None:
     await asyncio.sleep(0.01)  # waits: the simulated cluster to move, as a watch does
 
 
-def replica(bus: MemoryBus, cluster: Adapter, name: str = "sv-a") -> Replica:
-    settings = ReplicaSettings(name=name, installation="inst", lease_s=0.5, heartbeat_s=0.1, drain_s=0.3, sweep_s=60.0)
+def replica(bus: MemoryBus, cluster: Adapter, name: str = "sv-a", *, observe: bool = False) -> Replica:
+    settings = ReplicaSettings(
+        name=name, installation="inst", lease_s=0.5, heartbeat_s=0.1, drain_s=0.3, sweep_s=60.0, observe=observe
+    )
     return Replica(bus, Clusters({CLUSTER: cluster}, None), settings)
+
+
+async def beat_of(bus: MemoryBus, name: str, met: Callable[[Beat], bool]) -> Beat:
+    """The replica's heartbeat once it is so."""
+    async with asyncio.timeout(20):
+        while True:
+            data = (await bus.buckets.replicas()).get(name)
+            beat = msgspec.json.decode(data, type=Beat) if data is not None else None
+            if beat is not None and met(beat):
+                return beat
+            await asyncio.sleep(0.01)  # waits: the replica to say so
+
+
+async def put_beat(bus: MemoryBus, beat: Beat) -> None:
+    await bus.buckets.beat(beat.name, msgspec.json.encode(beat), ttl_s=60.0)
 
 
 @contextlib.asynccontextmanager
@@ -183,3 +211,62 @@ async def test_a_replica_whose_history_was_replaced_ends_and_says_so(monkeypatch
     await bus.commands.publish(submit("llama"), actor="ana")
     with pytest.raises(WrongStreamError):
         await running
+
+
+async def test_a_replica_that_observes_stays_until_it_is_stopped_and_takes_no_shard() -> None:
+    bus = MemoryBus(shards=4)
+    observer = replica(bus, adapter(), observe=True)
+    running = asyncio.create_task(observer.run())
+    begun = await beat_of(bus, "sv-a", lambda beat: True)
+    later = await beat_of(bus, "sv-a", lambda beat: beat.at > begun.at)
+    assert later.observing
+    assert not later.draining
+    assert later.shards == ()
+    assert not running.done()
+    observer.stop()
+    await running
+    assert await bus.buckets.replicas() == {}
+
+
+@pytest.mark.parametrize("aside", [{"observing": True}, {"draining": True}], ids=["observes", "drains"])
+async def test_no_shard_is_left_to_a_replica_that_takes_no_work(aside: dict[str, bool]) -> None:
+    bus = MemoryBus(shards=16)
+    idle = msgspec.structs.replace(Beat(name="sv-b", version="0.1.0", at=now()), **aside)
+    await put_beat(bus, idle)
+    one = replica(bus, adapter())
+    async with at_work(one):
+        assert (await beat_of(bus, "sv-a", lambda beat: True)).shards == tuple(range(16))
+        await put_beat(bus, Beat(name="sv-b", version="0.1.0", at=now()))
+        shared = await beat_of(bus, "sv-a", lambda beat: len(beat.shards) < 16)
+    assert shared.shards == tuple(shard for shard in range(16) if rank_of(shard, "sv-a", ("sv-a", "sv-b")) == 0)
+
+
+async def test_a_replica_that_drains_says_so_at_once_and_leaves_when_it_is_over() -> None:
+    bus, cluster = MemoryBus(), adapter()
+    cluster.stuck = True
+    settings = ReplicaSettings(name="sv-a", installation="inst", heartbeat_s=30.0, drain_s=20.0, sweep_s=60.0)
+    one = Replica(bus, Clusters({CLUSTER: cluster}, None), settings)
+    running = asyncio.create_task(one.run())
+    await bus.commands.publish(submit("llama"), actor="ana")
+    await until(lambda: cluster.held_back)
+    one.stop()
+    told = await beat_of(bus, "sv-a", lambda beat: beat.draining)
+    assert (told.shards, told.in_flight) == ((), 1)
+    assert not running.done()
+    cluster.let_go.set()
+    await running
+    assert await bus.buckets.replicas() == {}
+
+
+async def test_a_replica_warns_once_of_another_that_serves_other_clusters() -> None:
+    bus = MemoryBus(shards=1)
+    await put_beat(bus, Beat(name="sv-b", version="0.1.0", at=now(), serves=("hpc2",)))
+    await put_beat(bus, Beat(name="sv-c", version="0.1.0", at=now(), serves=("*",)))
+    await put_beat(bus, Beat(name="sv-d", version="0.0.9", at=now()))
+    with capture_logs() as logs:
+        async with at_work(replica(bus, adapter())):
+            begun = await beat_of(bus, "sv-a", lambda beat: True)
+            later = await beat_of(bus, "sv-a", lambda beat: beat.at > begun.at)
+            await beat_of(bus, "sv-a", lambda beat: beat.at > later.at)
+    warned = [line for line in logs if "serves other clusters" in line["event"]]
+    assert [(line["replica"], line["serves"], line["here"]) for line in warned] == [("sv-b", "hpc2", "*")]
