@@ -19,7 +19,10 @@ from streams.messages.values import (
     MessageRef,
     NodeAttested,
     ObjectRef,
+    Outcome,
+    Phase,
     Target,
+    Verb,
 )
 from tests.simulator.ledger import JOB
 from tests.simulator.moves import COMPLETED
@@ -303,7 +306,23 @@ def a_start_that_was_given_up() -> Script:
     return s
 
 
+def a_requeue_that_its_run_does_not_wait_for() -> Script:
+    """It completes before the requeue is sent: that is the job's success, and nothing is run again (R9)."""
+    s = unable("slurm", requeue_of=(Phase.RUNNING, Phase.ENDED))
+    accepted(s, requeue(s))
+    s.cluster.exit_by_itself(s.first, COMPLETED)
+    s.cluster.complete(s.first)
+    s.cluster.write_row(s.first)
+    s.settles(s.one, 3)
+    record = s.world.watch.record
+    assert record.outcome is not None
+    assert record.outcome.outcome is Outcome.SUCCEEDED
+    assert not any(call.verb is Verb.REQUEUE for call in record.calls.values())
+    return s
+
+
 TOLD = (
+    a_requeue_that_its_run_does_not_wait_for,
     a_name_that_was_never_submitted,
     a_history_that_begins_with_rubbish,
     an_event_of_a_later_release_is_not_disposed_of,
