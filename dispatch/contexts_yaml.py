@@ -8,7 +8,7 @@ from dispatch.contexts import BusAddress, ConfigError, Context, ContextsFile
 from dispatch.jobfile.tree import Node, TreeError, parse
 
 _TEXTS = ("creds", "tenant", "cluster", "actor", "tls_ca", "inbox_prefix")
-_FIELDS = ("nats", *_TEXTS, "protect", "monitoring")
+FIELDS = ("nats", *_TEXTS, "protect", "monitoring")
 
 
 def parsed(path: Path, data: bytes) -> ContextsFile:
@@ -33,7 +33,7 @@ def _fields(node: Node, known: tuple[str, ...] | None) -> dict[str, Node]:
 
 
 def _context(name: str, node: Node, folder: Path) -> Context:
-    held = _fields(node, _FIELDS)
+    held = _fields(node, FIELDS)
     texts: dict[str, str | None] = dict.fromkeys(_TEXTS)
     for key in texts.keys() & held.keys():
         if not held[key].text:
