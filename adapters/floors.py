@@ -33,6 +33,7 @@ class FloorStore:
         newest = self.newest(name)
         if newest is None or pair.revision > newest.revision:
             key = scheduler_name(name)
+            del self._known[key]  # a disk that fails half-way may have the new one: it is read again then
             write_whole(self._folder / key, msgspec.json.encode(pair))
             self._known[key] = pair
 

@@ -145,8 +145,8 @@ def _open(host: LocalHost, one: LocalObject, run: int) -> None:
         raise PodsRemainError(f"run {state.run} is still ending: {_alive(host, one, state.run)}")
     if run != state.run:
         raise RefusedError(f"run {run} cannot begin: the object is at run {state.run}")
-    if state.opened_at is None:
-        host.change(one, msgspec.structs.replace(state, opened_at=host.clock.now()))
+    opened = state if state.opened_at is not None else msgspec.structs.replace(state, opened_at=host.clock.now())
+    host.change(one, opened)
 
 
 def _stop(host: LocalHost, one: LocalObject) -> None:
@@ -166,7 +166,8 @@ def _set_hold(host: LocalHost, one: LocalObject, *, held: bool) -> None:
 def _requeue(host: LocalHost, one: LocalObject, run: int) -> None:
     state = one.state
     if state.run == run + 1 and state.opened_at is None:
-        return  # it is back at its gate already
+        host.change(one, state)  # it is back at its gate already
+        return
     if run != state.run:
         raise RefusedError(f"run {run} cannot be requeued: the object is at run {state.run}")
     if not state.begun:

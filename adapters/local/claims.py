@@ -13,7 +13,7 @@ import fcntl
 import json
 import os
 
-from adapters.files import draft_name, sync_folder
+from adapters.files import draft_name, sync_folder, write_all
 from adapters.local.processes import is_alive, look_at, pid_namespace
 
 CLAIM = "claim"
@@ -75,17 +75,21 @@ def runner_lives(claim: Claim, folder: str) -> bool:
 def _claim(folder: str, claim: Claim) -> int | None:
     path = f"{folder}/{CLAIM}"
     draft = draft_name(path)
-    descriptor = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    fcntl.flock(descriptor, fcntl.LOCK_EX)
     words = {"pid": claim.pid, "started": claim.started, "boot": claim.boot, "namespace": claim.namespace}
-    os.write(descriptor, json.dumps(words).encode("ascii"))
-    os.fsync(descriptor)
+    descriptor = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
-        os.link(draft, path)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            write_all(descriptor, json.dumps(words).encode("ascii"))
+            os.fsync(descriptor)
+            os.link(draft, path)
+        finally:
+            os.unlink(draft)
+        sync_folder(folder)
     except FileExistsError:
         os.close(descriptor)
         return None
-    finally:
-        os.unlink(draft)
-    sync_folder(folder)
+    except OSError:  # a full disk: nothing of this try is kept, since there will be many
+        os.close(descriptor)
+        raise
     return descriptor

@@ -58,7 +58,7 @@ class Daemon:
     def serve(self) -> None:
         """Take up what an earlier daemon left, then requests and runs, until it is time to leave."""
         for request in self.inbox.left_over():
-            self.handle(request)
+            self.handle(request, again=True)
         while not self.leaving and self.is_ours():
             self.follow_settings()
             for request in self.inbox.waiting():
@@ -70,23 +70,31 @@ class Daemon:
                 break
             self.bell.wait(BUSY_TICK_S if self.host.busy else IDLE_TICK_S)
 
-    def handle(self, request: str) -> None:
-        """Act on one request, to its end, before the next is looked at."""
+    def handle(self, request: str, *, again: bool = False) -> None:
+        """Act on one request, to its end, before the next is looked at. `again`: an earlier host may have acted on it."""
         self._called_at = time.monotonic()
         try:
-            asked = wire.decode_request(self.inbox.read(request))
-            reply = answer(self.host, asked)
-        except AdapterError as error:
-            reply = wire.failed(error)
-        except msgspec.DecodeError as error:
-            reply = wire.failed(RefusedError(f"not a request: {error}"))
-        except Exception:  # any: what else an adapter raises counts as unknown (adapters.errors); the next is served
-            log.exception("request %s", request)
-            reply = wire.failed(OutcomeUnknownError("the host failed; daemon.log in its directory says how"))
-        try:
-            self.inbox.answer(request, wire.encode(reply))
+            self.inbox.answer(request, wire.encode(self.reply_to(request, again=again)))
         except OSError:  # the caller hears nothing, which is the truth; the next daemon takes it up again
             log.exception("reply to %s", request)
+
+    def reply_to(self, request: str, *, again: bool) -> wire.Reply:
+        asked: wire.Request | None = None
+        try:
+            asked = wire.decode_request(self.inbox.read(request))
+            return answer(self.host, asked)
+        except AdapterError as error:
+            told = error
+        except msgspec.DecodeError as error:
+            told = RefusedError(f"not a request: {error}")
+        except Exception:  # any: what else an adapter raises counts as unknown (adapters.errors); the next is served
+            log.exception("request %s", request)
+            told = OutcomeUnknownError("the host failed; daemon.log in its directory says how")
+        if again and (asked is None or wire.is_call(asked)):  # "not now" does not say "not then"
+            told = OutcomeUnknownError(
+                f"an earlier host took the call and died; taken up again, it was not done: {told}"
+            )
+        return wire.failed(told)
 
     def is_ours(self) -> bool:
         """Whether the directory is the one we locked, and not another that was made where it had been removed."""

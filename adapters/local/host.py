@@ -62,13 +62,16 @@ class LocalHost:
 
     def change(self, one: LocalObject, state: ObjectState) -> None:
         """Take this state for the object, on disk first, and tell whoever watches."""
-        if state != one.state:
+        before = one.state
+        try:
             one.change(state)
-            if one.live or one.waiting:
-                self._active[one.id] = one
-            else:
-                self._active.pop(one.id, None)
-            self.changes.note(one.record.name)
+        finally:  # taken or not: a disk that fails half-way leaves the one or the other
+            if one.state != before:
+                if one.live or one.waiting:
+                    self._active[one.id] = one
+                else:
+                    self._active.pop(one.id, None)
+                self.changes.note(one.record.name)
 
     def tend(self) -> None:
         """Look at every run in progress, and begin what may begin. What the disk refuses is tried again next time."""

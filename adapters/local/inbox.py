@@ -3,7 +3,8 @@
     caller: drafts/X ─▶ inbox/X      host: inbox/X ─▶ taken/X, act, replies/X      caller: reads replies/X
 
 A request that is still in the inbox can be withdrawn, and then was never seen. One that was taken by a host that was
-killed is taken up again by the next: every call may be done twice, and is done only before its deadline.
+killed is taken up again by the next: every call may be done twice, and is done only before its deadline. Whatever the
+next cannot do then is answered as unknown, since the one before may have done it.
 """
 
 from __future__ import annotations

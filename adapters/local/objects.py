@@ -1,7 +1,8 @@
 """The objects of one directory, as they stand on disk: `objects/<job>/<id>/{object,state,script,runs/<run>/}`.
 
 An object is made by one rename of a whole folder; its state is replaced by one rename of a file. So a daemon that is
-killed at any point leaves the old or the new, and whatever it was drafting is passed over.
+killed at any point leaves the old or the new, and whatever it was drafting is passed over. What was renamed is in memory
+too, also when the disk then fails to promise that it lasts: that is asked of it again by whoever repeats the call.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 
-from adapters.files import DRAFT, sync_folder, write_new, write_whole
+from adapters.files import DRAFT, put, sync_folder, write_new
 from adapters.names import scheduler_name
 from streams.messages.calls import JobName
 from streams.messages.spec import JobSpec
@@ -55,6 +56,7 @@ class LocalObject:
         self.folder = folder
         self.record = record
         self.state = state
+        self._lasting = False
 
     @property
     def id(self) -> str:
@@ -76,10 +78,13 @@ class LocalObject:
         return self.folder / RUNS / str(run)
 
     def change(self, state: ObjectState) -> None:
-        """Take this state, on disk first."""
+        """Take this state, on disk first. Given the state that is there, see to it that it lasts."""
         if state != self.state:
-            write_whole(self.folder / STATE, msgspec.json.encode(state))
-            self.state = state
+            put(self.folder / STATE, msgspec.json.encode(state))
+            self.state, self._lasting = state, False
+        if not self._lasting:
+            sync_folder(self.folder)
+            self._lasting = True
 
 
 def object_id(tag: Tag) -> str:
@@ -117,25 +122,32 @@ class ObjectStore:
     def make(self, record: ObjectRecord) -> LocalObject:
         """Put the object on disk, gated; the one that is there if its tag was used before."""
         key = scheduler_name(record.name)
-        there = self._objects.get(key, {}).get(record.id)
-        if there is not None:
-            return there
         job = self._folder / key
-        job.mkdir(mode=0o700, exist_ok=True)
-        draft = self._folder / f"{DRAFT}{record.id}-{os.urandom(4).hex()}"
-        (draft / RUNS).mkdir(parents=True, mode=0o700)
-        state = ObjectState()
-        write_new(draft / OBJECT, msgspec.json.encode(record))
-        write_new(draft / STATE, msgspec.json.encode(state))
-        if record.spec.run.script is not None:
-            write_new(draft / SCRIPT, record.spec.run.script.encode())
-        sync_folder(draft)
-        draft.rename(job / record.id)
+        one = self._objects.get(key, {}).get(record.id)
+        if one is None:
+            job.mkdir(mode=0o700, exist_ok=True)
+            state = ObjectState()
+            self._place(job / record.id, record, state)
+            one = LocalObject(job / record.id, record, state)
+            self._objects.setdefault(key, {})[record.id] = one
         sync_folder(job)
         sync_folder(self._folder)
-        made = LocalObject(job / record.id, record, state)
-        self._objects.setdefault(key, {})[record.id] = made
-        return made
+        return one
+
+    def _place(self, folder: Path, record: ObjectRecord, state: ObjectState) -> None:
+        """Make the object's folder, whole or not at all: no draft is left where the disk has no room for it."""
+        draft = self._folder / f"{DRAFT}{record.id}-{os.urandom(4).hex()}"
+        try:
+            (draft / RUNS).mkdir(parents=True, mode=0o700)
+            write_new(draft / OBJECT, msgspec.json.encode(record))
+            write_new(draft / STATE, msgspec.json.encode(state))
+            if record.spec.run.script is not None:
+                write_new(draft / SCRIPT, record.spec.run.script.encode())
+            sync_folder(draft)
+            draft.rename(folder)
+        except OSError:
+            shutil.rmtree(draft, ignore_errors=True)
+            raise
 
     def forget(self, one: LocalObject) -> None:
         """Take an object out of sight, whole, and then off the disk."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 import socket
+import stat
 from pathlib import Path
 
 from adapters.errors import RefusedError
@@ -85,6 +86,8 @@ def secret_path(secret: SecretRef, site: Site) -> Path:
         mode = path.stat().st_mode
     except OSError:
         raise RefusedError(f"{where}, mode 0600") from None
+    if not stat.S_ISREG(mode):
+        raise RefusedError(f"{where}: what is there is no file")
     if mode & 0o077:
         raise RefusedError(f"{where}: it is there, but others may read it; set its mode to 0600")
     return path

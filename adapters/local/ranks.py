@@ -6,6 +6,8 @@ import fcntl
 import os
 import signal
 
+from adapters.files import open_file
+
 IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
 
 
@@ -40,7 +42,7 @@ class Launcher:
             raise LaunchError(f"rank {index}: workdir: no such directory")
         try:
             os.makedirs(os.path.dirname(output), exist_ok=True)
-            log = os.open(output, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            log = open_file(output, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
         except OSError as error:
             raise LaunchError(f"rank {index}: output file: {error.strerror}") from None
         env = {**self.env, "RANK": str(index), "LOCAL_RANK": str(index), "PWD": self.workdir}

@@ -17,7 +17,7 @@ import os
 import signal
 import time
 
-from adapters.files import read_or_none, write_once, write_whole
+from adapters.files import open_file, read_or_none, write_once, write_whole
 from adapters.local import memory
 from adapters.local.claims import claim_for_me
 from adapters.local.processes import (
@@ -269,7 +269,7 @@ def read_secrets(paths: dict[str, str]) -> dict[str, str]:
     values = {}
     for name, path in paths.items():
         try:
-            with open(path, encoding="utf-8") as file:
+            with open(open_file(path, os.O_RDONLY), encoding="utf-8") as file:
                 values[name] = file.read().removesuffix("\n")
         except (OSError, UnicodeDecodeError):
             raise LaunchError(f"secret for {name} cannot be read") from None

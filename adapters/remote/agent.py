@@ -87,8 +87,7 @@ class Agent:
         """Take nothing more, and let what is in hand finish, at most this long; what does not is left unanswered."""
         if self._watching is not None:
             self._watching.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._watching
+            await asyncio.wait({self._watching}, timeout=bound_s)
         if self._subscription is not None:
             with contextlib.suppress(nats.errors.Error, OSError):
                 await self._subscription.unsubscribe()
@@ -190,6 +189,8 @@ class Agent:
                     await wakeups.wake(name.tenant, name.job)
             except (AdapterError, StreamError) as error:
                 log.warning("watch failed", why=str(error))
+            except Exception:  # any: a watch only wakes (L13); whatever ends it, it is begun again
+                log.exception("watch failed")
             await asyncio.sleep(WATCH_AGAIN_S)
 
 

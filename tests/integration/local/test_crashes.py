@@ -14,6 +14,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from adapters import wire
+from adapters.local import daemon
+from adapters.local.inbox import Inbox
 from streams.messages.values import CauseKind, CessationAnswer, Phase
 from tests.conformance.local_world import LocalWorld, read_marks
 from tests.conformance.scheduler_world import Behaviour, Job, job_of
@@ -229,3 +232,27 @@ async def test_an_end_that_was_written_before_the_reboot_stands(world: LocalWorl
     boot_id.write_text("second\n")
     cause = await ends(job, ref)
     assert (cause.kind, cause.exit_code) == (CauseKind.EXIT_CODE, 8)
+
+
+async def test_a_call_that_a_host_did_before_it_died_is_never_told_to_be_undone(world: LocalWorld, job: Job) -> None:
+    """Killed between the act and the answer; the next host takes the call up when its deadline has long passed."""
+    call = await job.start_call(within_s=600)
+    os.kill(world.daemon_pid(), signal.SIGKILL)
+    flaw = world.state_dir.parent / "crash"
+    flaw.write_text("1 replies/")
+    inbox = Inbox(world.state_dir)
+    posted = inbox.post(wire.encode(call))
+    dying = daemon.spawn(world.state_dir, (sys.executable, daemons.__file__, "crash", str(flaw)))
+    _, status = await asyncio.to_thread(os.waitpid, dying, 0)
+    assert os.waitstatus_to_exitcode(status) == -signal.SIGKILL
+    assert inbox.left_over() == [posted]
+    later = world.state_dir.parent / "clock"
+    later.write_text("3600")
+    world.adapter.daemon_command = (sys.executable, daemons.__file__, "clock", str(later))
+    [sighting] = (await job.find()).sightings
+    assert sighting.tag == call.tag
+    reply = wire.decode_reply(inbox.collect(posted) or b"")
+    assert isinstance(reply, wire.Failed)
+    assert reply.kind == "unknown"
+    assert "an earlier host took the call and died" in reply.sentence
+    assert "past its deadline" in reply.sentence

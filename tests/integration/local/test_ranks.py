@@ -93,6 +93,34 @@ async def test_output_of_another_run_or_of_no_rank_is_not_made_up(world: LocalWo
         await world.adapter.read_output(job.name, ref, 0, 1)
 
 
+async def test_a_pipe_at_the_place_of_an_output_is_refused_to_readers_and_holds_up_nobody(
+    world: LocalWorld, job: Job
+) -> None:
+    then = "os.unlink('out-0'); os.mkfifo('out-0'); time.sleep(3600)"
+    ref = await begin(world, job, then, output="out-{rank}")
+    while not (world.state_dir.parent / "out-0").is_fifo():
+        await world.pass_time(world.step_s)
+    for _ in range(2):
+        with pytest.raises(RefusedError, match="output of rank 0 cannot be read: it is a pipe"):
+            await world.adapter.read_output(job.name, ref, 0, 0)
+    await job.stop(ref)
+    assert (await ends(job, ref)).kind is CauseKind.STOPPED
+
+
+async def test_a_run_whose_output_would_be_a_pipe_does_not_begin_and_says_why(world: LocalWorld, job: Job) -> None:
+    os.mkfifo(world.state_dir.parent / "out-1")
+    cause = await ends(job, await begin(world, job, "time.sleep(3600)", ranks=2, output="out-{rank}"))
+    assert cause.kind is CauseKind.LAUNCH_FAILED
+    assert cause.raw["error"] == ("rank 1: output file: it is a pipe, a socket, a device or a folder, not a file")
+    assert await job.alive() == 0
+
+
+async def test_output_may_be_thrown_away(world: LocalWorld, job: Job) -> None:
+    ref = await begin(world, job, "", output="/dev/null")
+    assert (await ends(job, ref)).kind is CauseKind.COMPLETED
+    assert (await world.adapter.read_output(job.name, ref, 0, 0)).data == b""
+
+
 async def test_a_long_output_is_read_in_pieces_of_64_kib(world: LocalWorld, job: Job) -> None:
     ref = await begin(world, job, "print('x' * 100_000)")
     await ends(job, ref)
@@ -130,8 +158,9 @@ async def test_a_secret_comes_from_its_file_and_is_nowhere_else(world: LocalWorl
         ),
         ({"env_from": (SecretRef(name="A", secret="..", key="x"),)}, "must be plain file names"),
         ({"env_from": (SecretRef(name="A", secret="open", key="token"),)}, "others may read it"),
+        ({"env_from": (SecretRef(name="A", secret="open", key="pipe"),)}, "what is there is no file"),
     ],
-    ids=["nodes", "ranks", "image", "output", "no-secret", "outside", "open-secret"],
+    ids=["nodes", "ranks", "image", "output", "no-secret", "outside", "open-secret", "pipe-secret"],
 )
 async def test_what_this_host_cannot_do_is_refused_at_start_with_what_to_change(
     world: LocalWorld, job: Job, changes: dict[str, Any], why: str
@@ -140,6 +169,7 @@ async def test_what_this_host_cannot_do_is_refused_at_start_with_what_to_change(
     readable.parent.mkdir(parents=True)
     readable.write_text("x")
     readable.chmod(0o644)
+    os.mkfifo(readable.with_name("pipe"), 0o600)
     with pytest.raises(RefusedError, match=why):
         await world.adapter.start(await start_call(world, job, "", **changes))
     assert (await job.find()).sightings == ()

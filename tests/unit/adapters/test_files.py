@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import socket
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from adapters.files import read_or_none, write_new, write_once, write_whole
+from adapters.files import NotAFileError, open_file, read_or_none, write_new, write_once, write_whole
 
 
 def test_a_file_is_replaced_whole_and_leaves_no_draft(tmp_path: Path) -> None:
@@ -35,3 +37,37 @@ def test_a_new_file_is_never_written_over(tmp_path: Path) -> None:
 
 def test_what_is_not_there_is_none(tmp_path: Path) -> None:
     assert read_or_none(tmp_path / "absent") is None
+
+
+@pytest.mark.parametrize("flags", [os.O_RDONLY, os.O_WRONLY | os.O_APPEND | os.O_CREAT], ids=["read", "write"])
+@pytest.mark.parametrize("kind", ["pipe", "pipe-with-a-reader", "socket", "device"])
+def test_what_is_no_file_is_not_opened_and_nobody_waits_for_its_other_end(
+    tmp_path: Path, kind: str, flags: int
+) -> None:
+    path = tmp_path / "output"
+    reader = None
+    with socket.socket(socket.AF_UNIX) as listening:
+        if kind == "socket":
+            listening.bind(str(path))
+        elif kind == "device":
+            path.symlink_to("/dev/zero")
+        else:
+            os.mkfifo(path)
+            reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK) if kind == "pipe-with-a-reader" else None
+        with pytest.raises(NotAFileError, match="not a file"):
+            open_file(path, flags)
+        if reader is not None:
+            os.close(reader)
+
+
+def test_a_folder_is_no_file_to_read(tmp_path: Path) -> None:
+    with pytest.raises(NotAFileError):
+        open_file(tmp_path, os.O_RDONLY)
+
+
+@pytest.mark.parametrize("path", ["log", "/dev/null"])
+def test_a_file_that_was_opened_waits_for_its_bytes_as_any_other(tmp_path: Path, path: str) -> None:
+    descriptor = open_file(tmp_path / path, os.O_WRONLY | os.O_CREAT)
+    assert os.get_blocking(descriptor)
+    assert os.write(descriptor, b"x") == 1
+    os.close(descriptor)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
+import pytest
+
+from adapters import files
 from adapters.floors import FloorStore, newer
 from streams.messages.calls import JobName
 from streams.messages.values import Floor
@@ -37,3 +41,19 @@ def test_of_several_agents_pairs_the_newest_counts() -> None:
     assert newer(floor(3), floor(4)) == newer(floor(4), floor(3)) == floor(4)
     assert newer(None, floor(4)) == newer(floor(4), None) == floor(4)
     assert newer(None, None) is None
+
+
+def test_a_pair_that_the_disk_has_is_not_overwritten_by_an_older_one_after_the_disk_failed_half_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(folder: str | os.PathLike[str]) -> None:
+        raise OSError(5, f"Input/output error: {Path(folder).name}")
+
+    store = FloorStore(tmp_path)
+    store.note(LLAMA, floor(7))
+    with monkeypatch.context() as broken:
+        broken.setattr(files, "sync_folder", fail)
+        with pytest.raises(OSError, match="Input/output error"):
+            store.note(LLAMA, floor(9))
+    store.note(LLAMA, floor(8))
+    assert store.newest(LLAMA) == FloorStore(tmp_path).newest(LLAMA) == floor(9)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 from adapters.local.claims import claim_for_me, claim_for_nobody, is_held, read_claim, runner_lives
 
@@ -102,3 +105,18 @@ def test_from_another_pid_namespace_a_runner_lives_as_long_as_its_lock_is_held(t
     assert runner_lives(claim, str(tmp_path))
     os.close(lock)
     assert not runner_lives(claim, str(tmp_path))
+
+
+def test_a_claim_that_the_disk_has_no_room_for_leaves_no_descriptor_and_no_draft(tmp_path: Path) -> None:
+    unlimited = resource.getrlimit(resource.RLIMIT_FSIZE)
+    open_before = len(list(Path("/proc/self/fd").iterdir()))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, unlimited[1]))
+    try:
+        for _ in range(3):
+            with pytest.raises(OSError, match="File too large"):
+                claim_for_nobody(str(tmp_path), "b1")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, unlimited)
+    assert len(list(Path("/proc/self/fd").iterdir())) == open_before
+    assert list(tmp_path.iterdir()) == []
+    assert claim_for_nobody(str(tmp_path), "b1")
