@@ -8,7 +8,9 @@ A command is one message; what became of it is one of four, kept apart:
     Undecided    no answer from the bus in time: it may be stored; send it again under the same command id
 
 Sending the same command id twice is one command. Errors of the bus are `streams.errors`' own:
-`BusUnreachableError` means that nothing was sent.
+`BusUnreachableError` means that nothing was sent, and so does
+
+    CommandIdUsedError    the command id was given to something else before: it says of which job
 
     async with await connect(BusSettings(urls=("nats://host:4222",)), tenant="nlp", actor="ana") as client:
         outcome = await client.submit("llama-7b", spec, said=Said(note="first try"))
@@ -26,6 +28,7 @@ from dispatch.identity import new_command_id, now
 from projections.evolve import fold
 from projections.record import Record
 from streams import subjects
+from streams.codec import verb_of
 from streams.errors import BusUnreachableError, UndecidedError
 from streams.jetstream.connect import BusSettings
 from streams.jetstream.connect import connect as jetstream_connect
@@ -42,6 +45,7 @@ __all__ = [
     "Accepted",
     "AsyncClient",
     "BusSettings",
+    "CommandIdUsedError",
     "Outcome",
     "Refused",
     "RunOf",
@@ -55,6 +59,15 @@ TIMEOUT_S = 10.0
 _POLL_FIRST_S = 0.02
 _POLL_MAX_S = 0.25
 _RESEND_S = 0.5
+
+
+class CommandIdUsedError(ValueError):
+    """This command id is another job's: as a repeat it would be a second command. Nothing was sent."""
+
+    def __init__(self, receipt: Receipt, job: str) -> None:
+        of = "the tenant's controls" if receipt.job == subjects.CONTROLS else f"job {receipt.job}"
+        super().__init__(f"command id {receipt.command} was used for the {receipt.verb} of {of}, not of {job}")
+        self.receipt = receipt
 
 
 class Accepted(Value, frozen=True, kw_only=True):
@@ -120,6 +133,7 @@ class AsyncClient:
         self.tenant = tenant
         self.actor = actor
         self.timeout_s = timeout_s
+        self._fresh: set[str] = set()  # ids made here and not sent yet: nobody can have used them
 
     async def __aenter__(self) -> Self:
         return self
@@ -129,8 +143,13 @@ class AsyncClient:
 
     def fields(self, job: str, said: Said) -> OrderFields:
         """The common fields of a command about `job`, given now; its id is new unless `said` brings one."""
+        if said.command is None:
+            command = new_command_id()
+            self._fresh.add(command)
+        else:
+            command = said.command
         return {
-            "command": said.command or new_command_id(),
+            "command": command,
             "tenant": self.tenant,
             "job": job,
             "at": now(),
@@ -187,20 +206,25 @@ class AsyncClient:
         """Publish one command and wait for what becomes of it, `timeout_s` at most.
 
         Raises BusUnreachableError when nothing was sent, NotPermittedError when the credentials lack the right,
-        CodecError when the command breaks a rule of its type. Cancelled: as undecided.
+        CodecError when the command breaks a rule of its type, CommandIdUsedError when its id is another job's.
+        Cancelled: as undecided.
         """
         deadline = time.monotonic() + self.timeout_s
         sequence = await self.publish(command, deadline=deadline)
         if sequence is None:
             return Undecided(command=command.command)
-        receipt = await self.wait_receipt(command.command, deadline=deadline)
+        receipt = await self.wait_receipt(command, deadline=deadline)
         return Stored(command=command.command, sequence=sequence) if receipt is None else outcome_of(receipt)
 
     async def publish(self, command: Command, *, deadline: float) -> int | None:
         """The command's sequence; None when it was sent and not acknowledged until `deadline` (monotonic).
 
-        Sent again under the same id until then: the record remembers command ids, so twice is once.
+        Sent again under the same id until then: the record remembers command ids, so twice is once. An id that was
+        brought along is looked up first, since each record knows only its own job's: CommandIdUsedError.
         """
+        if command.command not in self._fresh:
+            await self._check_id(command)
+        self._fresh.discard(command.command)
         sent = False
         while True:
             try:
@@ -214,15 +238,25 @@ class AsyncClient:
                 return None
             await asyncio.sleep(_RESEND_S)
 
-    async def wait_receipt(self, command: str, *, deadline: float) -> Receipt | None:
-        """The command's receipt, or None when `deadline` (of `time.monotonic`) passed without one."""
+    async def _check_id(self, command: Command) -> None:
+        """Refuse an id whose receipt is another job's."""
+        receipt = await self.bus.buckets.get_receipt(self.tenant, command.command)
+        if receipt is not None and receipt.job != command.job:
+            raise CommandIdUsedError(receipt, command.job)
+
+    async def wait_receipt(self, command: Command, *, deadline: float) -> Receipt | None:
+        """The command's receipt, or None when `deadline` (of `time.monotonic`) passed without one.
+
+        One under its id that is of another job or verb is no answer to it, and passed over.
+        """
+        asked = (command.job, verb_of(command))
         pause = _POLL_FIRST_S
         while True:
             try:
-                receipt = await self.bus.buckets.get_receipt(self.tenant, command)
+                receipt = await self.bus.buckets.get_receipt(self.tenant, command.command)
             except BusUnreachableError:
                 receipt = None
-            if receipt is not None:
+            if receipt is not None and (receipt.job, receipt.verb) == asked:
                 return receipt
             left = deadline - time.monotonic()
             if left <= 0:

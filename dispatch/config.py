@@ -19,11 +19,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from dispatch.contexts import BusAddress, ConfigError, Context, contexts_path, read_contexts
+from dispatch.contexts import BusAddress, ConfigError, Context, ContextsFile, contexts_path, read_contexts
 from streams.subjects import is_token
 
 UP_FOLDER = ".dispatch"
 UP_FILE = "up.json"
+NATS_PORT = 4222  # of a server whose address names none
+_INBOX_PREFIX = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,7 @@ class Flags:
     creds: str | None = None
     tenant: str | None = None
     cluster: str | None = None
+    inbox_prefix: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +53,8 @@ class Found:
 class Settings:
     """What a command runs with. `address` is None when no place names a bus: never localhost.
 
-    `local_dir`: the local cluster's directory, where the settings are those of a `dispatch up` on this machine.
+    `protect`: a name is typed before what cannot be undone, since `protect_source` says so. `local_dir`: the local
+    cluster's directory, where the settings are those of a `dispatch up` on this machine.
     """
 
     address: BusAddress | None
@@ -60,6 +64,7 @@ class Settings:
     context: Found
     actor: str
     protect: bool = False
+    protect_source: str = ""
     local_dir: Path | None = None
 
     def where(self, cluster: str | None = None) -> str:
@@ -68,10 +73,13 @@ class Settings:
         return f"{self.bus_name()} · {self.tenant.value}{at}"
 
     def bus_name(self) -> str:
-        """The bus in a word: its context, `.dispatch` of a `dispatch up` here, or the place that names it."""
+        """The bus in a word: the context its address is from, the folder of a `dispatch up` here, or source and host."""
         if self.local_dir is not None:
             return self.local_dir.parent.name
-        return self.context.value or self.bus_source
+        if self.address is None or self.bus_source == _context_source(self.context.value):
+            return self.context.value or self.bus_source
+        first, *others = (without_user(url) for url in self.address.urls)
+        return f"{self.bus_source} {first}" + (f" and {len(others)} more" if others else "")
 
     def bus(self) -> BusAddress:
         """Where the bus is. Raises ConfigError when no place names one, or the credentials may be read by others."""
@@ -132,6 +140,7 @@ def resolve(flags: Flags, environ: Mapping[str, str], here: Path) -> Settings:
     places = _places(flags, environ, context, source, up)
     at = next((place for place in places if place.bus), None)
     address = at.bus if at else None
+    protecting = _protecting(contexts, context, at)
     return Settings(
         address=address,
         bus_source=at.name_of("nats") if at else "",
@@ -139,9 +148,42 @@ def resolve(flags: Flags, environ: Mapping[str, str], here: Path) -> Settings:
         cluster=_checked("cluster", _first("cluster", places)),
         context=Found(context.name if context else None, source if context else ""),
         actor=_actor(next((place.actor for place in places if place.actor), None), address, environ),
-        protect=context.protect if context else False,
+        protect=protecting is not None,
+        protect_source=_context_source(protecting.name) if protecting else source if context else "",
         local_dir=at.local_dir if at else None,
     )
+
+
+def _protecting(contexts: ContextsFile, context: Context | None, at: Place | None) -> Context | None:
+    """The context whose `protect` is in force, or None.
+
+    The context in use, also where another place gives the address; and any whose servers that address names: a bus
+    is not less protected because it was reached by its URL.
+    """
+    if context is not None and context.protect:
+        return context
+    if at is None or at.bus is None or at.local_dir is not None:
+        return None
+    if context is not None and at.source == _context_source(context.name):
+        return None
+    named = {_server(url) for url in at.bus.urls}
+    others = (each for _, each in sorted(contexts.contexts.items()) if each.protect)
+    return next((each for each in others if named & {_server(url) for url in each.bus.urls}), None)
+
+
+def _context_source(name: str | None) -> str:
+    return f"context {name}"
+
+
+def without_user(url: str) -> str:
+    """`nats-1.example:4222`: a server as it may be shown, without scheme, user and password."""
+    return url.rpartition("://")[2].rpartition("@")[2].rstrip("/")
+
+
+def _server(url: str) -> str:
+    """A server, however it is spelled."""
+    host = without_user(url).lower()
+    return host if re.search(r":[0-9]+\Z", host) else f"{host}:{NATS_PORT}"
 
 
 def _named_context(flags: Flags, environ: Mapping[str, str]) -> tuple[str | None, str]:
@@ -167,7 +209,9 @@ def _places(
 def _flags_place(flags: Flags) -> Place:
     if flags.creds is not None and flags.nats is None:
         raise ConfigError("--creds goes with --nats", why="URL and credentials come from one place together")
-    bus = _address(flags.nats, flags.creds)
+    if flags.inbox_prefix is not None and flags.nats is None:
+        raise ConfigError("--inbox-prefix goes with --nats", why="URL and credentials come from one place together")
+    bus = _address(flags.nats, flags.creds, _prefix(flags.inbox_prefix, "--inbox-prefix"))
     return Place("flags", bus, flags.tenant, flags.cluster, spelled=_FLAGS)
 
 
@@ -177,17 +221,35 @@ def _environment_place(environ: Mapping[str, str]) -> Place:
         raise ConfigError(
             "DISPATCH_NATS_CREDS goes with DISPATCH_NATS_URL", why="URL and credentials come from one place together"
         )
+    prefix = environ.get("DISPATCH_NATS_INBOX_PREFIX") or None
+    if prefix and not url:
+        raise ConfigError(
+            "DISPATCH_NATS_INBOX_PREFIX goes with DISPATCH_NATS_URL",
+            why="URL and credentials come from one place together",
+        )
+    bus = _address(url, creds, _prefix(prefix, "DISPATCH_NATS_INBOX_PREFIX"))
     tenant, cluster = (environ.get(name) or None for name in _ENVIRONMENT[1:])
-    return Place("environment", _address(url, creds), tenant, cluster, spelled=_ENVIRONMENT)
+    return Place("environment", bus, tenant, cluster, spelled=_ENVIRONMENT)
 
 
 def _context_place(context: Context) -> Place:
-    return Place(f"context {context.name}", context.bus, context.tenant, context.cluster, context.actor)
+    return Place(_context_source(context.name), context.bus, context.tenant, context.cluster, context.actor)
 
 
-def _address(url: str | None, creds: str | None) -> BusAddress | None:
+def _prefix(text: str | None, source: str) -> str | None:
+    """An inbox prefix, of the words that a subject may have. Raises ConfigError."""
+    if text is not None and not _INBOX_PREFIX.match(text):
+        raise ConfigError(
+            f"inbox prefix {text[:70]!r} is none",
+            why=f"it comes from {source}; a prefix is words of letters, digits, - and _, with dots between",
+            do="as it is printed with the permissions, such as _INBOX_ana",
+        )
+    return text
+
+
+def _address(url: str | None, creds: str | None, inbox_prefix: str | None) -> BusAddress | None:
     urls = tuple(each.strip() for each in (url or "").split(",") if each.strip())
-    return BusAddress(urls, Path(creds) if creds else None) if urls else None
+    return BusAddress(urls, Path(creds) if creds else None, inbox_prefix=inbox_prefix) if urls else None
 
 
 def _first(name: str, places: list[Place]) -> Found:

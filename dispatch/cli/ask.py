@@ -5,6 +5,7 @@ A script is never left hanging: without a terminal and without `--yes` or `--con
 
 from __future__ import annotations
 
+import shlex
 import sys
 
 from dispatch.cli.errors import CliError
@@ -14,6 +15,7 @@ from dispatch.cli.tool import Tool
 def confirm(tool: Tool, question: str, name: str, *, typed: bool = False) -> None:
     """Return if the question may count as answered with yes; else raise CliError (2). Nothing was sent yet.
 
+    The question says where it acts (`prod · nlp @ hpc2`): with `--quiet` nothing else does.
     `typed`, and any context with `protect`: the name itself has to be typed, or given with `--confirm`.
     """
     if typed or tool.settings.protect:
@@ -22,7 +24,7 @@ def confirm(tool: Tool, question: str, name: str, *, typed: bool = False) -> Non
         if not sys.stdin.isatty():
             raise CliError(
                 "this asks a question, and nobody is there to answer; nothing was sent",
-                why=question,
+                why=question.splitlines(),
                 do="the same with --yes",
                 code="no-answer",
             )
@@ -36,8 +38,8 @@ def _typed(tool: Tool, question: str, name: str) -> None:
         if not sys.stdin.isatty():
             raise CliError(
                 "the name has to be typed, and nobody is there to type it; nothing was sent",
-                why=question,
-                do=f"the same with --confirm {name}",
+                why=question.splitlines(),
+                do=f"the same with --confirm {shlex.quote(name)}",
                 code="no-answer",
             )
         given = _answer(f"{question}\ntype {name}: ")

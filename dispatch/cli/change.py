@@ -7,13 +7,16 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from dispatch.cli import sent
 from dispatch.cli.errors import CliError
 from dispatch.cli.exits import Exit
 from dispatch.cli.refusals import REFUSALS
 from dispatch.cli.session import Session
 from dispatch.cli.tool import Tool
-from dispatch.client import Accepted, Outcome, Refused, Said, Stored, Undecided, outcome_of
-from streams.messages.commands import Command, SubmitJob
+from dispatch.client import Accepted, AsyncClient, Outcome, Refused, Said, Stored, Undecided, outcome_of
+from streams.codec import verb_of
+from streams.errors import StreamError
+from streams.messages.commands import Command, SetControls, SubmitJob
 from streams.messages.reasons import RefusalCode
 
 REASON_MAX = 500
@@ -60,15 +63,16 @@ async def send(session: Session, command: Command, accepted: Callable[[Accepted]
     """
     tool, client = session.tool, session.client
     deadline = time.monotonic() + tool.timeout_s
-    sequence = await client.publish(command, deadline=deadline)
+    sequence = await _publish(client, command, deadline)
     if sequence is None:
         return _undecided(command)
     if isinstance(command, SubmitJob):
         tool.screen.hint(f"{command.job}  stored on the bus (command {command.command})")
-    receipt = await client.wait_receipt(command.command, deadline=deadline)
+    receipt = await client.wait_receipt(command, deadline=deadline)
     if receipt is None:
         return await _stored(session, command, sequence)
     outcome = outcome_of(receipt)
+    sent.became(command.command, sent.Fate.REFUSED if isinstance(outcome, Refused) else sent.Fate.STANDS)
     document: dict[str, object] = {"job": command.job, "outcome": _word(outcome), "receipt": receipt}
     if isinstance(outcome, Accepted):
         session.answered(command.job, receipt.number)
@@ -80,6 +84,20 @@ async def send(session: Session, command: Command, accepted: Callable[[Accepted]
         Exit.NOT_FOUND if unknown else Exit.REFUSED,
         outcome,
     )
+
+
+async def _publish(client: AsyncClient, command: Command, deadline: float) -> int | None:
+    """Publish it, so that whoever is interrupted meanwhile is told what may have been sent."""
+    order = "change of the retries" if isinstance(command, SetControls) else f"{verb_of(command)} of {command.job}"
+    sent.begun(command.command, order)
+    try:
+        sequence = await client.publish(command, deadline=deadline)
+    except (StreamError, ValueError):  # each says that nothing was sent
+        sent.never(command.command)
+        raise
+    if sequence is not None:
+        sent.became(command.command, sent.Fate.STANDS)
+    return sequence
 
 
 def _word(outcome: Outcome) -> str:
@@ -94,13 +112,24 @@ def _word(outcome: Outcome) -> str:
             return "undecided"
 
 
+def again(command: Command) -> str:
+    """What to add to the same words, so that they are this command once more and not another one.
+
+    A submit is repeated by its name too: without it a name made of the file's, or by `--new`, is another job's.
+    """
+    name = f"--name {command.job} " if isinstance(command, SubmitJob) else ""
+    return f"{name}--command-id {command.command}" + (" (without --new)" if name else "")
+
+
 def _undecided(command: Command) -> Told:
-    line = (
+    return Told(
         f"{command.job}  undecided: sent, no answer from the bus; it may take effect\n"
-        f"  repeat it with --command-id {command.command}: twice is one command"
+        f"  repeat it with {again(command)}: twice is one command",
+        {"job": command.job, "outcome": "undecided", "command": command.command},
+        Exit.UNDECIDED,
+        Undecided(command=command.command),
+        do=(f"the same with {again(command)}",),
     )
-    document: dict[str, object] = {"job": command.job, "outcome": "undecided", "command": command.command}
-    return Told(line, document, Exit.UNDECIDED, Undecided(command=command.command))
 
 
 async def _stored(session: Session, command: Command, sequence: int) -> Told:
@@ -109,10 +138,13 @@ async def _stored(session: Session, command: Command, sequence: int) -> Told:
         why = f"stored, not decided within {session.tool.timeout_s:g}s by {', '.join(alive)}"
     else:
         why = "stored; no supervisor is live: nothing is decided until one starts"
-    line = f"{command.job}  {why}\n  to repeat it: --command-id {command.command}"
-    document: dict[str, object] = {"job": command.job, "outcome": "stored", "command": command.command}
-    document["sequence"] = sequence
-    return Told(line, document, Exit.UNDECIDED, Stored(command=command.command, sequence=sequence))
+    return Told(
+        f"{command.job}  {why}\n  to repeat it: {again(command)}",
+        {"job": command.job, "outcome": "stored", "command": command.command, "sequence": sequence},
+        Exit.UNDECIDED,
+        Stored(command=command.command, sequence=sequence),
+        do=(f"the same with {again(command)}",),
+    )
 
 
 def show(tool: Tool, view: str, told: list[Told]) -> Exit:
@@ -142,8 +174,7 @@ def _print(tool: Tool, told: Told) -> None:
 def error_of(told: Told) -> CliError:
     """What became of a command that did not become an event, as an error."""
     if not isinstance(told.outcome, Refused):
-        what = told.line.splitlines()[0]
-        return CliError(what, do=f"the same with --command-id {told.document['command']}", code="undecided")
+        return CliError(told.line.splitlines()[0], do=told.do, code="undecided")
     receipt = told.outcome.receipt
     sentence = receipt.sentence if receipt.job in receipt.sentence else f"{receipt.job}: {receipt.sentence}"
     return CliError(

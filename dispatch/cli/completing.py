@@ -70,6 +70,7 @@ async def _answered(context: click.Context, question: Callable[[Session], Awaita
         context=given.get("context"),
         nats=given.get("nats"),
         creds=given.get("creds"),
+        inbox_prefix=given.get("inbox_prefix"),
         tenant=given.get("tenant"),
         timeout=WITHIN_S,
     )

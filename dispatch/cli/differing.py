@@ -32,7 +32,7 @@ def _by_name(rules: list[object]) -> dict[str, object]:
 
 
 async def compared(session: Session, order: SubmitJob, told: Told, source: str) -> Told:
-    """The refusal with who submitted the other spec, when, and what differs."""
+    """The refusal with who submitted the other spec, when, and what differs. `source`: as it is pasted into a shell."""
     read = await session.maybe(order.job)
     submitted = read.record.submitted
     if submitted is None:

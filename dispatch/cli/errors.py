@@ -56,7 +56,7 @@ def told(error: Exception) -> CliError | None:
     """The error as a person should read it, or None: then it is a fault of dispatch itself."""
     if isinstance(error, CliError):
         return error
-    for translate in (_of_usage, _of_settings, _of_streams):
+    for translate in (_of_usage, _of_settings, _of_streams, _of_client):
         found = translate(error)
         if found is not None:
             return found
@@ -85,6 +85,19 @@ def _of_settings(error: Exception) -> CliError | None:
             str(error), why=[f"{each.place} {each.sentence}".strip() for each in error.mistakes], code="bad-job-file"
         )
     return None
+
+
+def _of_client(error: Exception) -> CliError | None:
+    from dispatch.client import CommandIdUsedError
+
+    if not isinstance(error, CommandIdUsedError):
+        return None
+    return CliError(
+        f"{error}; nothing was sent",
+        why="a command id repeats one command of one job",
+        do=("the same without --command-id", f"dispatch history {error.receipt.job} --only command"),
+        code="command-id-used",
+    )
 
 
 def _of_streams(error: Exception) -> CliError | None:

@@ -33,14 +33,15 @@ MEANINGS: dict[Exit, str] = {
     Exit.REFUSED: "refused by a decision; the receipt says why; nothing changed",
     Exit.NOT_PERMITTED: "credentials missing, expired or without the right",
     Exit.UNREACHABLE: "bus or agent not reachable, or the server's settings unsafe; **nothing was sent**",
-    Exit.UNDECIDED: "**undecided**: sent, no answer in time; it may take effect; repeat it with the printed `--command-id`",
+    Exit.UNDECIDED: "**undecided**: sent, no answer in time; it may take effect; repeat it with the printed "
+    "`--command-id` (of a submit `--name` too)",
     Exit.TIMED_OUT: "`--timeout` ended a wait; the job goes on",
     Exit.CHECK_FAILED: "a check failed: `verify` found a broken law, `doctor` a FAIL",
     Exit.JOB_FAILED: "waited: the job failed",
     Exit.JOB_CANCELLED: "waited: the job was cancelled",
     Exit.NEEDS_PERSON: "waited: the job needs a person (`--until action`); of several jobs the highest of 20 to 22",
-    Exit.INTERRUPTED: "interrupted by Ctrl-C; the job is untouched",
-    Exit.TERMINATED: "terminated by a signal; the job is untouched",
+    Exit.INTERRUPTED: "interrupted by Ctrl-C; no job is stopped by it, and the last line says which command stands",
+    Exit.TERMINATED: "terminated by a signal; as for Ctrl-C",
 }
 
 # Codes of the command line itself; those of a refusal are `streams.messages.reasons.RefusalCode`.
@@ -69,7 +70,7 @@ CODES: dict[str, tuple[Exit, str, str]] = {
     "unsafe-settings": (Exit.UNREACHABLE, "a server, stream or bucket is not set as safety needs", "`dispatch doctor bus`"),
     "older-generation": (Exit.UNREACHABLE, "the history was replaced by a newer generation", "start again with today's version and context"),
     "bus-full": (Exit.UNREACHABLE, "a stream's limit or the disk is reached; nothing was stored", "`dispatch doctor bus`"),
-    "undecided": (Exit.UNDECIDED, "sent, and no answer in time", "the same command with the printed `--command-id`"),
+    "undecided": (Exit.UNDECIDED, "sent, and no answer in time", "the same command with the printed `--command-id`, of a submit with the printed `--name` too"),
     "timed-out": (Exit.TIMED_OUT, "`--timeout` ended a wait", "the job goes on; `dispatch watch JOB`"),
     "foreign-package": (Exit.FAULT, "another distribution installed a package of the same name", "a virtual environment of its own"),
 }  # fmt: skip

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import click
 
-from dispatch.cli import word_order
+from dispatch.cli import sent, word_order
 from dispatch.cli.catalog import CATALOG, CONTEXT_SETTINGS, VERBS
 
 
@@ -74,6 +74,7 @@ def verb_first(words: Sequence[str]) -> list[str]:
 
 def run(words: Sequence[str]) -> int:
     """Run one command line; its exit code. Everything that may be printed was printed."""
+    sent.forget()
     try:
         code = PROGRAM.main(args=verb_first(words), prog_name="dispatch", standalone_mode=False)
         sys.stdout.flush()
@@ -95,13 +96,13 @@ def run(words: Sequence[str]) -> int:
 
 
 def _interrupted() -> int:
-    sys.stderr.write("interrupted; no job was touched\n")
+    sys.stderr.write(f"interrupted; {sent.left()}\n")
     return 130
 
 
 def _terminated(_number: int, _frame: object) -> None:
     """SIGTERM ends this tool and nothing else; what serves (`up`, `supervise`, `agent`) drains instead."""
-    sys.stderr.write("terminated; no job was touched\n")
+    sys.stderr.write(f"terminated; {sent.left()}\n")
     sys.exit(143)
 
 

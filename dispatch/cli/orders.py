@@ -54,35 +54,40 @@ async def carry_out(session: Session, reads: Sequence[Read], order: Order) -> Ex
     commands = [order.build(read, session.client.fields(read.job, said)) for read in reads]
     if tool.change.dry_run:
         return _dry_run(session, reads, commands)
-    _say_where(tool, reads, order, commands)
     _ask(tool, reads, order)
+    _say_what(tool, reads, order, commands)
     told = [await _one(session, read, command) for read, command in zip(reads, commands, strict=True)]
     if order.followed and tool.flags.json and all(each.exit_code is Exit.DONE for each in told):
         return Exit.DONE
     return change.show(tool, order.verb, told)
 
 
-def _say_where(tool: Tool, reads: Sequence[Read], order: Order, commands: Sequence[Command]) -> None:
+def _where(tool: Tool, reads: Sequence[Read]) -> str:
+    clusters = sorted({read.record.spec.cluster for read in reads if read.record.spec is not None})
+    return tool.settings.where(", ".join(clusters) or None)
+
+
+def _say_what(tool: Tool, reads: Sequence[Read], order: Order, commands: Sequence[Command]) -> None:
+    """Where it acts and what is about to be sent, with the id under which it is repeated."""
     names = ", ".join(read.job for read in reads[:8]) + (f" and {len(reads) - 8} more" if len(reads) > 8 else "")
     ids = f" (command {commands[0].command})" if len(commands) == 1 else ""
-    spec = reads[0].record.spec
-    tool.screen.hint(f"{tool.settings.where(spec.cluster if spec else None)}     {order.verb} {names}{ids}")
+    tool.screen.hint(f"{_where(tool, reads)}     {order.verb} {names}{ids}")
 
 
 def _ask(tool: Tool, reads: Sequence[Read], order: Order) -> None:
-    """The one question for all of them."""
+    """The one question for all of them; it holds all that the answer rests on, since hints may be silent."""
     if order.asks is None:
         return
     times = tool.times()
+    where = _where(tool, reads)
     questions = [question for read in reads if (question := order.asks(read, times)) is not None]
     if not questions:
         return
     if len(questions) == 1:
-        confirm(tool, questions[0], reads[0].job if len(reads) == 1 else f"{len(reads)} jobs")
+        confirm(tool, f"{where}     {questions[0]}", reads[0].job if len(reads) == 1 else f"{len(reads)} jobs")
         return
-    for read in reads:
-        tool.screen.hint(f"  {described(read, times)}")
-    confirm(tool, f"{order.verb} these {len(reads)} jobs?", f"{len(reads)} jobs")
+    listed = "".join(f"  {described(read, times)}\n" for read in reads)
+    confirm(tool, f"{where}\n{listed}{order.verb} these {len(reads)} jobs?", f"{len(reads)} jobs")
 
 
 async def _one(session: Session, read: Read, command: Command) -> Told:

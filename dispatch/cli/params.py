@@ -52,6 +52,7 @@ class GlobalFlags:
     context: str | None = None
     nats: str | None = None
     creds: str | None = None
+    inbox_prefix: str | None = None
     tenant: str | None = None
     cluster: str | None = None
     json: bool = False
@@ -110,6 +111,7 @@ def global_parameters() -> list[click.Parameter]:
             ["--nats"], metavar="URL", help="servers of the bus, with commas; drops the context's credentials"
         ),
         click.Option(["--creds"], metavar="FILE", help="credentials for --nats"),
+        click.Option(["--inbox-prefix"], metavar="P", help="inbox prefix that goes with --creds"),
         click.Option(["--tenant"], metavar="T", help="in whose name"),
         click.Option(["--cluster"], metavar="C", help="the cluster where none is named", shell_complete=clusters),
         click.Option(["--json"], is_flag=True, help="one JSON document on stdout, errors too"),

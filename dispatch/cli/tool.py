@@ -43,7 +43,7 @@ class Tool:
         from dispatch.config import Flags, resolve
 
         flags = self.flags
-        typed = Flags(flags.context, flags.nats, flags.creds, flags.tenant, flags.cluster)
+        typed = Flags(flags.context, flags.nats, flags.creds, flags.tenant, flags.cluster, flags.inbox_prefix)
         return resolve(typed, os.environ, Path.cwd())
 
     def times(self) -> Times:

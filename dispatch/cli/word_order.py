@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 TAKES_VALUE = frozenset(
-    {"--context", "--nats", "--creds", "--tenant", "--cluster", "--color", "--timeout"}
+    {"--context", "--nats", "--creds", "--inbox-prefix", "--tenant", "--cluster", "--color", "--timeout"}
     | {"--reason", "--command-id", "--confirm"}
 )
 HELP = frozenset({"-h", "--help"})

@@ -195,7 +195,7 @@ def test_ctrl_c_leaves_a_watch_with_130_and_the_job_goes_on(here: Here, dispatch
         watching.send_signal(sent)
         assert watching.wait(30) == code
         assert watching.stderr is not None
-        assert b"no job was touched" in watching.stderr.read()
+        assert b"no command was sent" in watching.stderr.read()
     assert dispatch("status", "left").lines[0].startswith("left  RUNNING")
     assert dispatch("cancel", "left", "--reason", "x", "-y", "--wait", "--timeout", "60s").code == 0
 

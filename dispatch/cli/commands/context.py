@@ -90,10 +90,11 @@ def _told(settings: Settings) -> dict[str, Found]:
         "context": settings.context,
         "bus": bus,
         "creds": Found(str(creds) if creds else None, settings.bus_source),
+        "inbox_prefix": Found(address.inbox_prefix if address else None, settings.bus_source),
         "tenant": settings.tenant,
         "cluster": settings.cluster,
         "actor": Found(settings.actor, "the credentials' name" if creds else "the person at this machine"),
-        "protect": Found("yes" if settings.protect else "no", settings.context.source),
+        "protect": Found("yes" if settings.protect else "no", settings.protect_source),
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import shlex
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -57,10 +58,10 @@ async def _submit(tool: Tool, options: SubmitOptions) -> int:
     if options.of is None:
         job, stem = _read_file(tool, options), _stem(options.file or "-")
         async with tool.session() as session:
-            return await _give(session, options, job, _name(options, job.name, stem))
+            return await _give(session, options, job, _name(tool, options, job.name, stem))
     async with tool.session() as session:
         job, stem = await _read_job(session, options)
-        return await _give(session, options, job, _name(options, None, stem))
+        return await _give(session, options, job, _name(tool, options, None, stem))
 
 
 def _read_file(tool: Tool, options: SubmitOptions) -> JobFile:
@@ -101,8 +102,11 @@ def _stem(source: str) -> str:
     return "job" if source == "-" else Path(source).stem
 
 
-def _name(options: SubmitOptions, written: str | None, stem: str) -> str:
-    """The job's name: given, written, or made of the stem; `--new` and a made one get a fresh suffix."""
+def _name(tool: Tool, options: SubmitOptions, written: str | None, stem: str) -> str:
+    """The job's name: given, written, or made of the stem; `--new` and a made one get a fresh suffix.
+
+    Raises CliError (2) where a repeat would get a fresh suffix too, and so be a second job.
+    """
     from dispatch.jobfile import name_from
     from streams.subjects import is_token
 
@@ -111,6 +115,13 @@ def _name(options: SubmitOptions, written: str | None, stem: str) -> str:
         raise CliError(f"{name[:70]!r} is no name", why="1 to 63 of a-z, 0-9 and -", code="bad-usage")
     if name is not None and not options.new:
         return name
+    if tool.change.command_id is not None:
+        raise CliError(
+            "--command-id repeats one submit of one job, and this one would make a new name",
+            why="--new adds a fresh suffix" if options.new else "no name is given: it would be the file's and a suffix",
+            do="--name NAME --command-id ID, as they were printed, without --new",
+            code="bad-usage",
+        )
     return name_from(name or stem, "".join(secrets.choice(SUFFIX) for _ in range(5)))
 
 
@@ -175,7 +186,8 @@ async def _ended(session: Session, options: SubmitOptions, order: SubmitJob, tol
     if isinstance(told.outcome, Refused) and told.outcome.receipt.code is RefusalCode.SPEC_DIFFERS:
         from dispatch.cli.differing import compared
 
-        told = await compared(session, order, told, options.file or f"--from {options.of}")
+        source = shlex.quote(options.file) if options.file is not None else f"--from {options.of}"
+        told = await compared(session, order, told, source)
     code = change.show(tool, "submit", [told]) if not (options.wait and tool.flags.json) else told.exit_code
     if isinstance(told.outcome, Stored | Undecided):
         tool.screen.hint(f"to refuse it should it still arrive: dispatch cancel {name} --if-unknown record --reason …")

@@ -7,9 +7,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
+from msgspec.structs import replace
 
 from dispatch.blocking import Client, Loop
-from dispatch.client import Accepted, AsyncClient, Refused, RunOf, Said, Stored, Undecided
+from dispatch.client import Accepted, AsyncClient, CommandIdUsedError, Refused, RunOf, Said, Stored, Undecided
 from streams.errors import BusUnreachableError, UndecidedError
 from streams.memory.queues import MemoryCommands
 from streams.messages.commands import Command, IfUnknown, Retries
@@ -74,6 +75,54 @@ async def test_the_same_command_id_twice_is_one_command() -> None:
     assert isinstance(second, Accepted)
     assert first.receipt.revision == second.receipt.revision
     assert list(record.holds) == ["c-hold"]
+
+
+async def test_a_command_id_of_another_job_is_refused_before_anything_is_sent_and_says_whose_it_was() -> None:
+    driver = Driver()
+    async with supervised(driver) as client:
+        first = await client.submit("llama", SPEC, said=Said(command="c-first"))
+        assert isinstance(first, Accepted)
+        with pytest.raises(CommandIdUsedError) as caught:
+            await client.submit("llama-2", SPEC, said=Said(command="c-first"))
+        assert await client.history("llama-2") == ()
+        assert await client.receipt("c-first") == first.receipt
+    assert str(caught.value) == "command id c-first was used for the submit of job llama, not of llama-2"
+    assert await driver.bus.commands.waiting() == 0
+
+
+async def test_a_command_id_of_the_controls_is_told_as_such() -> None:
+    async with supervised(Driver()) as client:
+        await client.controls(cluster="sim", retries=Retries.OFF, said=Said(command="c-stop"))
+        with pytest.raises(CommandIdUsedError, match="for the control of the tenant's controls, not of llama"):
+            await client.submit("llama", SPEC, said=Said(command="c-stop"))
+
+
+async def test_a_receipt_of_another_job_that_came_meanwhile_is_never_this_ones() -> None:
+    driver = Driver()
+    async with supervised(driver) as client:
+        first = await client.submit("llama", SPEC)
+    assert isinstance(first, Accepted)
+    earlier = first.receipt
+
+    class Late(Silent):
+        """Another publisher's command of the same id is answered between the look at the id and our receipt."""
+
+        async def publish(self, command: Command, *, actor: str) -> int:
+            await driver.bus.buckets.put_receipt(replace(earlier, command=command.command))
+            return await super().publish(command, actor=actor)
+
+    outcome = await over(driver, Late(driver, answers=1)).submit("bert", SPEC, said=Said(command="c-both"))
+    assert outcome == Stored(command="c-both", sequence=2)
+
+
+async def test_an_earlier_receipt_of_another_verb_is_not_the_answer_to_this_one() -> None:
+    driver = Driver()
+    async with supervised(driver) as client:
+        await client.submit("llama", SPEC)
+        assert isinstance(await client.hold("llama", said=Said(command="c-1")), Accepted)
+        refused = await client.cancel("llama", said=Said(command="c-1"))
+    assert isinstance(refused, Refused)
+    assert refused.receipt.code is RefusalCode.COMMAND_ID_USED
 
 
 class Silent(MemoryCommands):

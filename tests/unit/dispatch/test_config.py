@@ -5,10 +5,12 @@ from __future__ import annotations
 import base64
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
 
+from dispatch.cli.session import bus_settings
 from dispatch.config import ConfigError, Flags, Settings, resolve
 from dispatch.contexts import contexts_path, read_contexts, set_current
 
@@ -63,6 +65,66 @@ def test_a_url_by_flag_drops_the_contexts_credentials(home: Path) -> None:
     assert (bus_of(found), found.bus_source) == ((("nats://other:4222",), None), "--nats")
     assert found.tenant.value == "vision"
     assert found.protect
+
+
+def test_where_it_acts_names_a_context_only_if_the_address_is_from_it(home: Path) -> None:
+    by_flag = settings(home, flags=Flags(nats="nats://ana:hunter2@other:4222"))
+    assert by_flag.where() == "--nats other:4222 · vision @ hpc2"
+    by_env = settings(home, DISPATCH_NATS_URL="nats://other:4222,third:4222", DISPATCH_CONTEXT="lab")
+    assert by_env.bus_name() == "DISPATCH_NATS_URL other:4222 and 1 more"
+    assert settings(home, flags=Flags(context="lab"), DISPATCH_NATS_URL="nats://other:4222").bus_name() == "lab"
+    assert settings(home, flags=Flags(nats="t0ken@other")).bus_name() == "--nats other"
+
+
+@pytest.mark.parametrize("url", ["tls://nats-1.example:4222", "NATS-1.example", "nats://ana:x@nats-1.example:4222/"])
+def test_a_protected_bus_is_protected_however_it_is_reached(home: Path, tmp_path: Path, url: str) -> None:
+    up(tmp_path / "project")
+    for found in (
+        settings(home, flags=Flags(nats=url)),
+        settings(home, flags=Flags(nats=url), DISPATCH_CONTEXT="lab"),
+        settings(home, flags=Flags(nats=url), here=tmp_path / "project"),
+        settings(home, DISPATCH_NATS_URL=f"nats://other,{url}", DISPATCH_CONTEXT="lab"),
+    ):
+        assert (found.protect, found.protect_source) == (True, "context prod")
+    assert not settings(home, flags=Flags(nats="nats://nats-1.example:4333"), DISPATCH_CONTEXT="lab").protect
+    assert not settings(home, flags=Flags(context="lab")).protect
+
+
+def test_a_context_without_protect_on_the_servers_of_a_protected_one_is_as_it_says(tmp_path: Path) -> None:
+    path = tmp_path / "config.yaml"
+    path.write_text("contexts:\n  a: {nats: x, protect: true}\n  b: {nats: x}\n", encoding="utf-8")
+    assert not resolve(Flags(context="b"), {"DISPATCH_CONFIG": str(path)}, tmp_path).protect
+
+
+def test_an_inbox_prefix_goes_with_the_address_of_its_own_place(home: Path) -> None:
+    def found(flags: Flags | None = None) -> Settings:
+        return settings(home, flags=flags, DISPATCH_NATS_URL="nats://x", DISPATCH_NATS_INBOX_PREFIX="_INBOX_ana")
+
+    assert found().bus().inbox_prefix == "_INBOX_ana"
+    assert found(Flags(nats="nats://y", inbox_prefix="_INBOX_bo")).bus().inbox_prefix == "_INBOX_bo"
+    assert found(Flags(nats="nats://y")).bus().inbox_prefix is None
+    assert bus_settings(found(), name="t").inbox_prefix == "_INBOX_ana"
+    assert bus_settings(found(Flags(nats="nats://y")), name="t").inbox_prefix == "_INBOX"
+
+
+def test_an_inbox_prefix_without_its_url_or_that_is_none_is_bad_usage(home: Path) -> None:
+    with pytest.raises(ConfigError, match=r"^--inbox-prefix goes with --nats$"):
+        settings(home, flags=Flags(inbox_prefix="_INBOX_ana"))
+    with pytest.raises(ConfigError, match=r"^DISPATCH_NATS_INBOX_PREFIX goes with DISPATCH_NATS_URL$"):
+        settings(home, DISPATCH_NATS_INBOX_PREFIX="_INBOX_ana")
+    for prefix in ("_INBOX.>", "a b", ".a", "a.", "*", "_INBOX_ana\n"):
+        with pytest.raises(ConfigError, match=r"is none$") as caught:
+            settings(home, flags=Flags(nats="nats://x", inbox_prefix=prefix))
+        assert "--inbox-prefix" in caught.value.why
+
+
+def test_the_page_of_the_environment_names_each_variable_that_is_read() -> None:
+    root = Path(__file__).parents[3]
+    page = (root / "docs" / "reference" / "environment.md").read_text(encoding="utf-8")
+    code = "".join((root / "dispatch" / name).read_text(encoding="utf-8") for name in ("config.py", "contexts.py"))
+    read = set(re.findall(r'"(DISPATCH_[A-Z_]+)"', code))
+    assert "DISPATCH_NATS_INBOX_PREFIX" in read
+    assert {name for name in read if f"`{name}`" not in page} == set()
 
 
 def test_a_url_by_environment_drops_the_contexts_credentials(home: Path) -> None:

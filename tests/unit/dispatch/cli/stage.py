@@ -58,6 +58,11 @@ class Stage(Tool):
         self.__dict__["settings"] = replace(SETTINGS, protect=True)
         return self
 
+    def quiet(self, *, on: bool = True) -> Stage:
+        """The same with `--quiet`: no hints."""
+        self.__dict__["screen"] = replace(self.screen, quiet=on)
+        return self
+
     def times(self) -> Times:
         return Times(self.driver.at, UTC)
 

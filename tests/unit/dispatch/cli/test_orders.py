@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+import shlex
 
 import pytest
 
@@ -121,6 +122,57 @@ async def test_a_question_that_nobody_can_answer_is_exit_2_and_nothing_is_sent(
         await order_hold(Stage(driver, change=ChangeFlags(reason="x")), asks=True)
     assert (caught.value.code, caught.value.exit_code) == ("no-answer", Exit.USAGE)
     assert await driver.bus.commands.waiting() == 0
+
+
+@pytest.mark.parametrize("quiet", [False, True])
+async def test_a_question_says_where_it_acts_also_with_quiet(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], quiet: bool
+) -> None:
+    driver = await running()
+    monkeypatch.setattr("sys.stdin", Terminal("y\n"))
+    stage = Stage(driver, change=ChangeFlags(reason="x")).quiet(on=quiet)
+    assert await order_hold(stage, asks=True) is Exit.DONE
+    assert capsys.readouterr().err == "prod · nlp @ sim     hold llama? [y/N] "
+    assert ("hold llama (command" in stage.hinted) is not quiet
+
+
+async def test_a_question_about_several_jobs_names_them_also_with_quiet(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    driver = await running()
+    file = str(EXAMPLES / "local.yaml")
+    await submit._submit(Stage(driver), submit.SubmitOptions(file=file, name="bert", settings=("cluster=sim",)))
+    monkeypatch.setattr("sys.stdin", Terminal("n\n"))
+    with pytest.raises(CliError, match="not confirmed"):
+        await cancel._cancel(
+            Stage(driver, change=ChangeFlags(reason="x")).quiet(), cancel.CancelOptions(jobs=("llama", "bert"))
+        )
+    lines = capsys.readouterr().err.splitlines()
+    assert (lines[0], lines[-1]) == ("prod · nlp @ sim", "cancel these 2 jobs? [y/N] ")
+    assert [line.split(",")[0] for line in lines[1:-1]] == ["  llama", "  bert"]
+
+
+async def test_stopping_the_retries_is_asked_with_where_it_acts(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdin", Terminal("n\n"))
+    stage = Stage(await running(), change=ChangeFlags(reason="x")).quiet()
+    with pytest.raises(CliError, match="not confirmed"):
+        await retries._set(stage, "sim", retries.Wanted(retries="off"))
+    assert capsys.readouterr().err.startswith("prod · nlp @ sim     stop every retry on sim?")
+
+
+async def test_what_would_have_to_be_typed_is_printed_so_that_it_can_be_pasted(monkeypatch: pytest.MonkeyPatch) -> None:
+    driver = await running()
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    with pytest.raises(CliError) as caught:
+        await retries._set(
+            Stage(driver, change=ChangeFlags(reason="x")).protected(), None, retries.Wanted(retries="off")
+        )
+    assert caught.value.do == ("the same with --confirm 'every cluster'",)
+    typed = shlex.split(caught.value.do[0])[-1]
+    again = Stage(driver, change=ChangeFlags(reason="x", confirm=typed)).protected()
+    assert await retries._set(again, None, retries.Wanted(retries="off")) is Exit.DONE
 
 
 class Terminal(io.StringIO):

@@ -49,7 +49,7 @@ async def test_a_cancel_asks_once_with_name_age_and_nodes_and_where(
     stage = Stage(await running(), change=ChangeFlags(reason="wrong data mix"))
     assert await cancel._cancel(stage, cancel.CancelOptions(jobs=("llama",))) is Exit.DONE
     asked = capsys.readouterr()
-    assert asked.err == "cancel llama, running 1h on 2 nodes? A cancel is final. [y/N] "
+    assert asked.err == "prod · nlp @ sim     cancel llama, running 1h on 2 nodes? A cancel is final. [y/N] "
     assert "final" not in asked.out
     assert re.match(r"prod · nlp @ sim     cancel llama \(command c-\w+\)$", stage.hinted.strip())
 
@@ -77,9 +77,9 @@ async def test_several_jobs_are_listed_asked_about_once_and_answered_one_by_one(
     await other.submit("sleep 100000")
     stage = Stage(driver, change=ChangeFlags(reason="x"))
     assert await cancel._cancel(stage, cancel.CancelOptions(jobs=("llama", "bert"))) is Exit.DONE
-    assert capsys.readouterr().err == "cancel these 2 jobs? [y/N] "
-    listed = [line.strip() for line in stage.hinted.splitlines() if line.startswith("  ")]
-    assert [line.split(",")[0] for line in listed] == ["llama", "bert"]
+    where, *listed, question = capsys.readouterr().err.splitlines()
+    assert (where, question) == ("prod · nlp @ sim", "cancel these 2 jobs? [y/N] ")
+    assert [line.split(",")[0] for line in listed] == ["  llama", "  bert"]
     assert [line.split()[:2] for line in stage.said.splitlines()] == [["llama", "accepted"], ["bert", "accepted"]]
 
 
@@ -116,7 +116,7 @@ async def test_an_attempt_is_disposed_of_with_the_last_look_at_it_shown_first(
     stage = Stage(await stuck(), change=ChangeFlags(reason="x"))
     with pytest.raises(CliError, match="not confirmed"):
         await dispose._dispose(stage, dispose.DisposeOptions(job="llama", attempt="1/2", disposition="gone"))
-    assert re.match(r"the last Find, \S+ ago, shows nothing\n", capsys.readouterr().err)
+    assert re.match(r"prod · nlp @ sim     the last Find, \S+ ago, shows nothing\n", capsys.readouterr().err)
 
 
 async def test_a_release_says_which_holds_are_left() -> None:

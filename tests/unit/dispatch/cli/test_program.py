@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -20,6 +21,7 @@ SHARED = (
     "--context",
     "--nats",
     "--creds",
+    "--inbox-prefix",
     "--tenant",
     "--cluster",
     "--json",
@@ -46,7 +48,15 @@ def command_of(verb: str) -> click.Command:
 def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A directory and a home without any settings."""
     monkeypatch.chdir(tmp_path)
-    for name in ("CONTEXT", "CONFIG", "NATS_URL", "NATS_CREDS", "DEFAULT_TENANT", "DEFAULT_CLUSTER"):
+    for name in (
+        "CONTEXT",
+        "CONFIG",
+        "NATS_URL",
+        "NATS_CREDS",
+        "NATS_INBOX_PREFIX",
+        "DEFAULT_TENANT",
+        "DEFAULT_CLUSTER",
+    ):
         monkeypatch.delenv(f"DISPATCH_{name}", raising=False)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
@@ -190,7 +200,20 @@ def test_ctrl_c_leaves_with_130_and_one_line(
 
     monkeypatch.setattr("dispatch.config.resolve", interrupted)
     assert run(["list"]) == 130
-    assert capsys.readouterr().err == "\ninterrupted; no job was touched\n"
+    assert capsys.readouterr().err == "\ninterrupted; no command was sent\n"
+
+
+def test_context_show_tells_the_inbox_prefix_and_its_source(
+    nowhere: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["--inbox-prefix", "_INBOX_ana", "--nats", "nats://x", "context", "show", "--json"]
+    assert run(words) == 0
+    shown = json.loads(capsys.readouterr().out)["data"]
+    assert shown["inbox_prefix"] == {"value": "_INBOX_ana", "source": "--nats"}
+    monkeypatch.setenv("DISPATCH_NATS_URL", "nats://x")
+    monkeypatch.setenv("DISPATCH_NATS_INBOX_PREFIX", "_INBOX_bo")
+    assert run(["context", "show"]) == 0
+    assert re.search(r"^inbox_prefix +_INBOX_bo +from DISPATCH_NATS_URL$", capsys.readouterr().out, re.MULTILINE)
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -5,16 +5,18 @@ from __future__ import annotations
 import io
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from dispatch.cli.commands import submit
-from dispatch.cli.errors import CliError
+from dispatch.cli.errors import CliError, told
 from dispatch.cli.exits import Exit
 from dispatch.cli.fitting import check_fits
 from dispatch.cli.params import ChangeFlags, GlobalFlags
 from dispatch.cli.views.plan import plan_lines
+from dispatch.client import CommandIdUsedError
 from dispatch.jobfile import JobFileError, read_job_file
 from streams.messages.calls import Capabilities
 from streams.messages.values import Phase
@@ -67,6 +69,73 @@ async def test_new_makes_a_fresh_name_and_a_file_without_one_gets_its_stem() -> 
         stage = Stage(Driver())
         assert await submit._submit(stage, given) is Exit.DONE
         assert re.match(rf"{stem}-[a-z2-9]{{5}}  accepted #1 ", stage.said)
+
+
+REPEATED = ChangeFlags(command_id="c-again")
+
+
+@pytest.mark.parametrize("given", [{"new": True}, {"name": None}], ids=["--new", "without a name"])
+async def test_a_repeat_that_would_make_a_second_name_is_refused_and_nothing_is_sent(given: dict[str, Any]) -> None:
+    driver = Driver()
+    with pytest.raises(CliError, match="this one would make a new name") as caught:
+        await submit._submit(Stage(driver, change=REPEATED), options(**given))
+    assert (caught.value.code, caught.value.exit_code) == ("bad-usage", Exit.USAGE)
+    assert caught.value.do == ("--name NAME --command-id ID, as they were printed, without --new",)
+    assert await driver.bus.commands.waiting() == 0
+
+
+async def test_a_repeat_from_another_job_without_a_name_is_refused_too() -> None:
+    driver = Driver()
+    await submit._submit(Stage(driver), options())
+    with pytest.raises(CliError, match="this one would make a new name"):
+        await submit._submit(Stage(driver, change=REPEATED), submit.SubmitOptions(of="llama"))
+
+
+@pytest.mark.parametrize("given", [{"new": True}, {"name": None}], ids=["--new", "without a name"])
+async def test_what_is_printed_after_exit_7_repeats_the_submit_and_makes_no_second_job(given: dict[str, Any]) -> None:
+    driver = Driver()
+    unanswered = Stage(driver, supervised=False)
+    assert await submit._submit(unanswered, options(**given)) is Exit.UNDECIDED
+    printed = re.search(r"to repeat it: --name (\S+) --command-id (\S+) \(without --new\)$", unanswered.said.strip())
+    assert printed is not None
+    name, command = printed.groups()
+    again = Stage(driver, GlobalFlags(timeout=3.0), change=ChangeFlags(command_id=command))
+    assert await submit._submit(again, options(name=name)) is Exit.DONE
+    assert again.said.startswith(f"{name}  accepted #1 ")
+    assert len(await driver.bus.history.read("nlp", name)) == 1
+
+
+async def test_after_exit_7_the_document_says_how_to_repeat_the_submit() -> None:
+    stage = Stage(Driver(), GlobalFlags(json=True, timeout=0.2), supervised=False)
+    assert await submit._submit(stage, options(new=True)) is Exit.UNDECIDED
+    error = json.loads(stage.said)["error"]
+    assert error["do"] == [f"the same with --name {error['job']} --command-id {error['command']} (without --new)"]
+
+
+async def test_the_id_of_another_jobs_submit_is_refused_with_that_job_named() -> None:
+    driver = Driver()
+    await submit._submit(Stage(driver, change=REPEATED), options())
+    with pytest.raises(CommandIdUsedError) as caught:
+        await submit._submit(Stage(driver, change=REPEATED), options(name="bert"))
+    shown = told(caught.value)
+    assert shown is not None
+    assert shown.lines() == [
+        "error: command id c-again was used for the submit of job llama, not of bert; nothing was sent",
+        "  why   a command id repeats one command of one job",
+        "  do    the same without --command-id",
+        "        dispatch history llama --only command",
+        "  code  command-id-used (exit 4)",
+    ]
+
+
+async def test_a_file_whose_name_has_a_space_is_printed_so_that_it_can_be_pasted(tmp_path: Path) -> None:
+    file = tmp_path / "my job.yaml"
+    file.write_bytes(Path(LOCAL).read_bytes())
+    driver = Driver()
+    await submit._submit(Stage(driver), options())
+    other = Stage(driver)
+    assert await submit._submit(other, options(file=str(file), settings=(*HERE, "nodes=2"))) is Exit.REFUSED
+    assert f"  do    dispatch submit '{file}' --new " in other.hinted
 
 
 async def test_a_bad_file_sends_nothing_and_names_every_mistake() -> None:
