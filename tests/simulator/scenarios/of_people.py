@@ -27,7 +27,7 @@ from streams.messages.values import (
 from tests.simulator.ledger import JOB
 from tests.simulator.moves import COMPLETED
 from tests.simulator.scenarios.steps import ended, running, unable
-from tests.simulator.script import Script, asks_for
+from tests.simulator.script import Script, appends, asks_for
 
 REQUEUES = RecoveryPlan(rules=(PlanRule(name="again", on=(CauseKind.PREEMPTED,), do=PlanAction.REQUEUE, budget=1),))
 NOBODY = ObjectRef(cluster="sim", id="999", created="nobody")
@@ -321,7 +321,47 @@ def a_requeue_that_its_run_does_not_wait_for() -> Script:
     return s
 
 
+def a_requeue_of_what_was_condemned_meanwhile() -> Script:
+    """It is stopped, and not run again; a person who asks once more is told."""
+    s = unable("slurm", requeue_of=(Phase.RUNNING, Phase.ENDED))
+    s.mishaps.hide(s.first)
+    s.settles(s.one)
+    accepted(s, disposes(s, s.first.ref, Disposition.STOP))
+    s.mishaps.show(s.first)
+    s.passes(s.one)
+    refused(s, requeue(s), RefusalCode.NO_REQUEUE)
+    s.rest()
+    s.settles(s.one, 2)
+    return s
+
+
+def a_requeue_of_a_run_that_has_completed() -> Script:
+    """Asked between the look that showed it and the outcome."""
+    s = unable("slurm", requeue_of=(Phase.RUNNING, Phase.ENDED))
+    s.cluster.exit_by_itself(s.first, COMPLETED)
+    s.cluster.complete(s.first)
+    s.cluster.write_row(s.first)
+    s.until(s.wakes(s.one), appends("OutcomeDecided"))
+    refused(s, requeue(s), RefusalCode.RUN_IS_OVER)
+    s.rest()
+    return s
+
+
+def a_cancel_on_a_cluster_that_is_gone() -> Script:
+    """Nothing is called there but stops, and the cancel completes."""
+    s = Script("slurm")
+    s.cluster.otherwise = {"read_only": True, "takes_stops": True}
+    s.settles(s.one, 2)
+    s.cancels()
+    s.settles(s.one, 3)
+    assert s.world.watch.record.settled
+    return s
+
+
 TOLD = (
+    a_requeue_of_what_was_condemned_meanwhile,
+    a_requeue_of_a_run_that_has_completed,
+    a_cancel_on_a_cluster_that_is_gone,
     a_requeue_that_its_run_does_not_wait_for,
     a_name_that_was_never_submitted,
     a_history_that_begins_with_rubbish,
