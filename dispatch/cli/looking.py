@@ -45,8 +45,8 @@ class Beats:
     silent: tuple[Beat, ...] = ()
 
     def names(self) -> tuple[str, ...] | None:
-        """The names of the live ones."""
-        return None if self.replicas is None else tuple(beat.name for beat in self.replicas)
+        """The names of the live ones that decide; one that only observes is none."""
+        return None if self.replicas is None else tuple(beat.name for beat in self.replicas if not beat.observing)
 
     def read_at(self, cluster: str) -> datetime | None:
         """When a live replica last had a complete Find from the cluster."""

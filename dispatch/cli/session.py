@@ -11,6 +11,7 @@ from dispatch.cli.errors import CliError
 from dispatch.cli.tool import TIMEOUT_S, Tool
 from dispatch.client import AsyncClient, BusSettings, connect
 from dispatch.config import Settings
+from dispatch.replica import beat as beats
 from projections.evolve import fold
 from projections.record import Record
 from streams.errors import BusUnreachableError
@@ -151,8 +152,8 @@ class Session:
         return read
 
     async def alive(self) -> list[str]:
-        """The names of the live replicas; empty also when the bucket does not answer."""
+        """The names of the live replicas that take work; empty also when the bucket does not answer."""
         try:
-            return sorted(await self.bus.buckets.replicas())
+            return sorted(beats.that_take_work(beats.read(await self.bus.buckets.replicas())))
         except BusUnreachableError:
             return []
