@@ -16,8 +16,8 @@ from pathlib import Path
 import msgspec
 
 from adapters import wire
-from adapters.asking import AskingAdapter, no_answer
-from adapters.errors import UnreachableError
+from adapters.asking import AskingAdapter, no_answer, not_clear
+from adapters.errors import SilentError, UnreachableError
 from adapters.local import daemon
 from adapters.local.calls import CAPABILITIES
 from adapters.local.changes import ChangesReader
@@ -96,7 +96,7 @@ class LocalAdapter(AskingAdapter):
             if now - began > self._reply_within_s:
                 if self._inbox.withdraw(posted):
                     why = "did not look at it" if daemon.is_up(self.state_dir) else "does not start: see its daemon.log"
-                    raise UnreachableError(f"the call was withdrawn: the host {why}")
+                    raise SilentError(f"the call was withdrawn: the host {why}")
                 if (data := self._inbox.collect(posted)) is None:
                     raise no_answer(request, f"no reply within {self._reply_within_s:g} s")
                 break
@@ -108,7 +108,7 @@ class LocalAdapter(AskingAdapter):
         try:
             return wire.decode_reply(data)
         except msgspec.DecodeError as error:
-            raise no_answer(request, f"the reply cannot be read: {error}") from error
+            raise not_clear(request, f"the reply cannot be read: {error}") from error
 
     def _see_to_daemon(self) -> None:
         """Start a daemon if none serves the directory; of several that are started one stays."""
