@@ -1,9 +1,10 @@
 """`dispatch up`: bus, local adapter and supervisors in one process tree, in the foreground.
 
-A supervisor that dies is started again. When it ends, supervisors drain and the bus stops; jobs run on, owned by
-the local adapter's own host, and are found by the next `up` in the same directory.
+A supervisor that dies is started again; without its bus it ends. When it ends, supervisors drain and the bus stops; when
+it is killed, they do the same by themselves. Jobs run on, owned by the local adapter's own host, and are found by the
+next `up` in the same directory.
 
-UpError    it cannot start; the text says why and what to do
+UpError    it cannot start, or go on; the text says why and what to do
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from streams.jetstream.connect import JetStreamBus, connect
 from streams.jetstream.layout import Layout
 from streams.jetstream.server import OwnServer, start_server
 from streams.jetstream.settings import BusSettings
+from streams.tied import tied
 
 SHARDS = 8
 LOCAL = "local"
@@ -43,7 +45,7 @@ DRAIN_S = 20.0
 
 
 class UpError(Exception):
-    """`dispatch up` cannot start here."""
+    """`dispatch up` cannot start here, or go on."""
 
 
 class UpOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,7 +83,7 @@ class Up:
         self.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         with self._closing:
             self._lock()
-            server = await start_server(self.directory / "bus", port=self.options.port)
+            server = await start_server(self.directory / "bus", port=self.options.port, ends_with_us=True)
             try:
                 await self._serve(server, before_stop)
             finally:
@@ -112,6 +114,7 @@ class Up:
                 asyncio.create_task(self._keep(f"sv-{number}", server, adapter))
                 for number in range(1, self.options.supervisors + 1)
             ]
+            keepers.append(asyncio.create_task(self._mind(server)))
             try:
                 await self._live(bus, keepers)
                 names = ", ".join(sorted(self.pids))
@@ -148,6 +151,12 @@ class Up:
             if asyncio.get_running_loop().time() > until:
                 raise UpError(f"no supervisor came up within {READY_WITHIN_S:.0f}s: see {self.directory}/sv-1.log")
             await asyncio.sleep(0.05)
+
+    async def _mind(self, server: OwnServer) -> None:
+        """Raises UpError once the bus has ended; told at once, since the supervisors' drain comes first."""
+        last_words = await server.ended()
+        self._say("nats-server ended; stopping")
+        raise UpError(f"its nats-server ended: {last_words}; jobs run on, start dispatch up again")
 
     def _tell_where(self, server: OwnServer) -> None:
         """Where commands typed in this directory find the bus."""
@@ -208,9 +217,10 @@ def program(options: Path) -> tuple[str, ...]:
 
 
 async def _spawn(options: Path, log_path: Path) -> asyncio.subprocess.Process:
-    """One supervisor, not in our foreground group, so that Ctrl-C leaves the order of stopping to us."""
+    """One supervisor, not in our foreground group, so that Ctrl-C leaves the order of stopping to us; it ends with us."""
+    argv = tied(list(program(options)))
     with log_path.open("ab") as log:
-        return await asyncio.create_subprocess_exec(*program(options), stdout=log, stderr=log, start_new_session=True)
+        return await asyncio.create_subprocess_exec(*argv, stdout=log, stderr=log, start_new_session=True)
 
 
 async def _drain(process: asyncio.subprocess.Process) -> None:
@@ -226,10 +236,27 @@ async def _drain(process: asyncio.subprocess.Process) -> None:
         return
 
 
+def _hear_hang_up(stop: Callable[[], None]) -> None:
+    """A closed terminal stops us as SIGTERM does, unless that is ignored, as under nohup; what we say then goes nowhere."""
+    if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
+        return
+    terminals = [number for number in (1, 2) if os.isatty(number)]
+
+    def hung_up() -> None:
+        null = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
+        for number in terminals:
+            os.dup2(null, number)
+        os.close(null)
+        stop()
+
+    asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, hung_up)
+
+
 async def up(options: UpOptions, say: Callable[[str], None], before_stop: Callable[[], object] | None = None) -> None:
-    """Run until SIGINT or SIGTERM. Raises UpError."""
+    """Run until SIGINT or SIGTERM, or until the terminal is closed. Raises UpError."""
     tree = Up(options, say)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, tree.stop)
+    _hear_hang_up(tree.stop)
     await tree.run(before_stop)

@@ -79,6 +79,7 @@ class Daemon:
             log.exception("reply to %s", request)
 
     def reply_to(self, request: str, *, again: bool) -> wire.Reply:
+        """What came of the request; of a call taken up again and not done now, that nobody knows (L9)."""
         asked: wire.Request | None = None
         try:
             asked = wire.decode_request(self.inbox.read(request))

@@ -1,12 +1,14 @@
 """A nats-server of our own: one node on the loopback address, every write synced, one identity.
 
 What `dispatch up` runs on. Ports, the identity's seed and the store are kept in a directory, so that the next
-start is the same bus. A server that still runs there is found again, not doubled.
+start is the same bus. A server that still runs there is found again, not doubled; one that is to end with its starter
+is never taken over from another.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import shutil
 import socket
@@ -21,6 +23,7 @@ import psutil
 
 from streams.errors import BusUnreachableError
 from streams.jetstream.monitor import is_healthy, read_monitor
+from streams.tied import tied
 
 READY_WITHIN_S = 30.0
 STOP_WITHIN_S = 15.0
@@ -51,19 +54,42 @@ class OwnServer:
         self.seed_file = directory / "nats.seed"
         self.pid = process.pid
         self._process = process
+        self._directory = directory
 
     async def stop(self, *, within_s: float = STOP_WITHIN_S) -> None:
         """End it in order; after `within_s` it is killed, which loses nothing that was acknowledged."""
         await asyncio.to_thread(_end, self._process, within_s)
 
+    async def ended(self) -> str:
+        """Wait until it has ended, whoever ended it; the last words of its log."""
+        exited = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        with contextlib.suppress(ProcessLookupError):
+            process = os.pidfd_open(self.pid)
+            loop.add_reader(process, exited.set)
+            try:
+                await exited.wait()
+            finally:
+                loop.remove_reader(process)
+                os.close(process)
+        return await asyncio.to_thread(_end_of_log, self._directory)
 
-async def start_server(directory: Path, *, port: int = 0) -> OwnServer:
+
+async def start_server(directory: Path, *, port: int = 0, ends_with_us: bool = False) -> OwnServer:
     """A ready server whose files lie in `directory`; port 0: the one of last time, or any free one.
 
-    It is no child of a terminal's foreground group, so that Ctrl-C leaves the order of stopping to us.
+    It is no child of a terminal's foreground group, so that Ctrl-C leaves the order of stopping to us. `ends_with_us`: it
+    is told to stop when this thread is gone; one that an earlier process left behind is ended first.
     Raises BusUnreachableError with the end of the server's log when it does not become ready.
     """
-    return await _ready(directory, await asyncio.to_thread(_find_or_spawn, directory, port))
+    await asyncio.to_thread(directory.mkdir, mode=0o700, parents=True, exist_ok=True)
+    running = await asyncio.to_thread(_running, directory)
+    if running is not None and ends_with_us:
+        await asyncio.to_thread(_end, running, STOP_WITHIN_S)
+        running = None
+    if running is None:
+        running = _spawn(directory, port, ends_with_us=ends_with_us)  # here: a thread of the pool may end before us
+    return await _ready(directory, running)
 
 
 def find_server() -> str:
@@ -83,16 +109,13 @@ def free_port() -> int:
         return port
 
 
-def _find_or_spawn(directory: Path, port: int) -> psutil.Process:
-    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    running = _running(directory)
-    if running is not None:
-        return running
+def _spawn(directory: Path, port: int, *, ends_with_us: bool) -> psutil.Process:
     address = _address(directory, port)
     _write_private(directory / "nats.conf", _config(directory, address, _identity(directory)))
     _write_private(directory / "nats.ports", msgspec.json.encode(address).decode())
+    argv = [find_server(), "--config", str(directory / "nats.conf")]
     return psutil.Popen(
-        [find_server(), "--config", str(directory / "nats.conf")],
+        tied(argv) if ends_with_us else argv,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
