@@ -28,7 +28,8 @@ def completion(tool: Tool, options: CompletionOptions) -> Exit:
 
     kind = get_completion_class(options.shell)
     assert kind is not None
-    tool.screen.say(kind(PROGRAM, {}, "dispatch", "_DISPATCH_COMPLETE").source())
+    script = kind(PROGRAM, {}, "dispatch", "_DISPATCH_COMPLETE").source()
+    tool.answer("completion", {"shell": options.shell, "script": script}, lambda: [script])
     return Exit.DONE
 
 

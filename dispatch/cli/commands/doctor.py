@@ -34,7 +34,7 @@ def doctor(tool: Tool, options: DoctorOptions) -> Exit:
     from dispatch.doctor import NEEDED_CONFIG
 
     if options.print_fix:
-        tool.screen.say(NEEDED_CONFIG)
+        tool.answer("doctor-fix", {"nats_server": NEEDED_CONFIG}, lambda: [NEEDED_CONFIG])
         return Exit.DONE
     findings = _found(tool, options)
     rows = [[each.level, each.part, each.what, f"do: {each.do}" if each.do else ""] for each in findings]

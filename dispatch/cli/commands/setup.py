@@ -149,5 +149,8 @@ async def _loaded(settings: BusSettings, layout: Layout, path: Path) -> RestoreR
 def _permissions(tool: Tool, role: str) -> Exit:
     from streams.permissions import permissions_of
 
-    tool.screen.say(permissions_of(role, tool.settings.tenant_name()))
+    tenant = tool.settings.tenant_name()
+    permissions = permissions_of(role, tenant)
+    data = {"role": role, "tenant": tenant, "permissions": permissions}
+    tool.answer("setup-permissions", data, lambda: [permissions])
     return Exit.DONE

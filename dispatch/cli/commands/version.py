@@ -18,7 +18,7 @@ SCHEMA = 1
 class VersionOptions:
     """What `version` takes."""
 
-    schemas: bool = option("--schemas", is_flag=True, help="print the JSON Schemas of commands, events and receipts")
+    schemas: bool = option("--schemas", is_flag=True, help="print the JSON Schemas of commands, events, receipts and --json documents")
 
 
 @command(VersionOptions)
@@ -27,7 +27,8 @@ def version(tool: Tool, options: VersionOptions) -> Exit:
     if options.schemas:
         from dispatch.cli.schemas import schemas
 
-        tool.screen.say(json.dumps(schemas(), separators=(",", ":")))
+        every = schemas()
+        tool.answer("schemas", every, lambda: [json.dumps(every, separators=(",", ":"))])
         return Exit.DONE
     found = tool.run(_found(tool)) if _has_bus(tool) else Running()
     data = {
