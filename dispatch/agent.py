@@ -22,7 +22,8 @@ from adapters.remote.gone import GoneAdapter
 from dispatch import identity
 from dispatch.agent_metrics import AgentMetrics
 from dispatch.exposition import exposed
-from streams.jetstream.connect import connect
+from streams.errors import BusClosedError
+from streams.jetstream.connect import JetStreamBus, connect
 from streams.jetstream.settings import BusSettings
 
 DRAIN_S = 20.0
@@ -48,8 +49,8 @@ class AgentOptions(msgspec.Struct, frozen=True, kw_only=True):
 async def serve(settings: BusSettings, options: AgentOptions, say: Callable[[str], None], stop: asyncio.Event) -> None:
     """Serve until `stop` is set, then finish what is in hand within the bound.
 
-    Raises what connecting to the bus raises, and ValueError when the directory belongs to another cluster, or metrics
-    cannot be served on their address.
+    Raises what connecting to the bus raises, BusClosedError when the bus closes the connection for good, and ValueError
+    when the directory belongs to another cluster, or metrics cannot be served on their address.
     """
     options.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     bus = await connect(settings)
@@ -67,11 +68,24 @@ async def serve(settings: BusSettings, options: AgentOptions, say: Callable[[str
             await agent.start(wakeups=bus.wakeups)
             host = socket.gethostname()
             say(f"agent {options.cluster} live on {host}: {able.kind}, CallBound {able.call_bound_s:g}s")
-            await stop.wait()
+            closed = await _stopped_or_closed(bus, stop)
             metrics.draining.set(1)
             await agent.drain(options.drain_s)
+            if closed is not None:
+                raise closed
     finally:
         await bus.close()
+
+
+async def _stopped_or_closed(bus: JetStreamBus, stop: asyncio.Event) -> BusClosedError | None:
+    """Wait until told to stop, or until no call can reach this agent any more: then the error that says so."""
+    stopped, closed = asyncio.create_task(stop.wait()), asyncio.create_task(bus.wire.until_closed())
+    try:
+        await asyncio.wait({stopped, closed}, return_when=asyncio.FIRST_COMPLETED)
+        return None if stopped.done() else closed.result()
+    finally:
+        stopped.cancel()
+        closed.cancel()
 
 
 def _adapter(options: AgentOptions) -> Adapter:

@@ -5,6 +5,7 @@ StreamError
 ├── RegressionError        not stored: the subject's last revision is below the one expected (L14)
 ├── UndecidedError         may be stored now or later: look for the event id before trying again
 ├── BusUnreachableError    nothing was sent
+│   └── BusClosedError     and this connection does not come back: a new one is needed
 ├── NotPermittedError      nothing was stored: the credentials lack the right
 ├── WrongStreamError       nothing was stored: another generation of the history is current
 ├── StreamFullError        nothing was stored and waiting will not help: a limit or the disk
@@ -52,6 +53,10 @@ class UndecidedError(StreamError):
 
 class BusUnreachableError(StreamError):
     """The bus could not be reached; nothing was sent."""
+
+
+class BusClosedError(BusUnreachableError):
+    """The connection was closed for good, such as for credentials that ended; only a new one can help."""
 
 
 class NotPermittedError(StreamError):

@@ -69,7 +69,7 @@ def service(tenant: str, actor: str, *, reads: bool = True) -> Grant:
 
 
 def supervisor(name: str) -> Grant:
-    """Appends and reads events, takes commands and wake-ups, writes receipts and status, calls agents.
+    """Appends and reads events, takes commands and wake-ups, writes receipts, status and heartbeats, calls agents.
 
     Not: making, changing, purging or deleting a stream or a durable consumer, or publishing a command.
     """
@@ -82,7 +82,7 @@ def supervisor(name: str) -> Grant:
             subjects.EVERY_RECEIPT,
             subjects.EVERY_WAKE,
             subjects.EVERY_SET_TIMER,
-            "$KV.*.>",
+            "$KV.*.>",  # the status bucket's generation stands inside its token, where no wildcard reaches
             _NAMES,
             _INFO,
             *_GETS,

@@ -15,8 +15,8 @@ from projections import fleet
 from projections.fleet import Checkpoint
 from projections.status import State
 from streams import subjects
-from streams.errors import ConflictError, StreamError, WrongStreamError
-from streams.messages.events import Entry, Envelope, JobSettled
+from streams.errors import BusClosedError, ConflictError, StreamError, WrongStreamError
+from streams.messages.events import Entry, Envelope, JobSettled, JobSubmitted
 from streams.ports import Buckets, Caught, History
 
 SETTLED_WATCHED = timedelta(hours=1)
@@ -26,7 +26,11 @@ Name = tuple[str, str]
 
 
 class OpenJobs:
-    """Jobs that are not settled, jobs settled a short while ago, and the last revision met of each since the start."""
+    """Jobs that are not settled, jobs settled a short while ago, and the last revision met of each since the start.
+
+    An event of a job that is neither is one that came after its settlement, such as of a run by hand: it is looked at
+    for as long as one just settled, and not opened, since nothing would ever settle it again.
+    """
 
     def __init__(self) -> None:
         self.open: set[Name] = set()
@@ -42,11 +46,17 @@ class OpenJobs:
             return
         name = (entry.tenant, entry.job)
         self.met[name] = entry.revision
-        if isinstance(entry.content, Envelope) and isinstance(entry.content.event, JobSettled):
+        event = entry.content.event if isinstance(entry.content, Envelope) else None
+        if isinstance(event, JobSettled):
             self.open.discard(name)
             self.settled[name] = entry.stored_at
-        elif name not in self.settled:
+        elif name in self.open:
+            return
+        elif _begins(entry):
+            self.settled.pop(name, None)
             self.open.add(name)
+        else:
+            self.settled[name] = entry.stored_at
 
     def to_look_at(self, now: datetime) -> tuple[Name, ...]:
         """Every open job, and the lately settled ones, whose objects may yet be run by hand (L1)."""
@@ -54,6 +64,12 @@ class OpenJobs:
             del self.settled[name]
             self.met.pop(name, None)
         return (*sorted(self.open), *sorted(self.settled))
+
+
+def _begins(entry: Entry) -> bool:
+    """Whether a job begins with this event: it is its first, or one that foreign bytes may stand before."""
+    content = entry.content
+    return isinstance(content, Envelope) and (content.expected == 0 or isinstance(content.event, JobSubmitted))
 
 
 async def begin(jobs: OpenJobs, buckets: Buckets) -> list[tuple[str, str, str]]:
@@ -79,7 +95,8 @@ async def begin(jobs: OpenJobs, buckets: Buckets) -> list[tuple[str, str, str]]:
 async def follow(history: History, jobs: OpenJobs, seen: Callable[[Entry], Awaitable[None]]) -> None:
     """Keep the open jobs current for ever; a lost bus is waited for, and nothing is missed.
 
-    Raises WrongStreamError when a newer generation of the history has taken over.
+    Raises WrongStreamError when a newer generation of the history has taken over, and BusClosedError when the bus
+    does not come back on this connection.
     """
     while True:
         try:
@@ -89,7 +106,7 @@ async def follow(history: History, jobs: OpenJobs, seen: Callable[[Entry], Await
                     continue
                 jobs.apply(item)
                 await seen(item)
-        except WrongStreamError:
+        except (WrongStreamError, BusClosedError):
             raise
         except StreamError as error:
             log.warning("following the history again", why=str(error))

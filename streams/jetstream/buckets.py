@@ -78,9 +78,14 @@ class JetStreamBuckets:
         return await self._beats(f"{REPLICAS_KEYS}.*")
 
     async def silent_replicas(self) -> dict[str, bytes]:
+        """In this order: one that comes writes `live` first, and one that leaves takes back `last` first."""
         last = await self._beats(_last("*"))
         live = await self.replicas()
-        return {name: data for name, data in last.items() if name not in live}
+        silent = {name: data for name, data in last.items() if name not in live}
+        if not silent:
+            return silent
+        still = await self._beats(_last("*"))  # one that left between the two reads is not dead
+        return {name: data for name, data in silent.items() if still.get(name) == data}
 
     async def _beat(self, subject: str, data: bytes, *, ttl_s: float) -> None:
         headers = {"Nats-TTL": f"{round(max(ttl_s, TTL_S_MIN) * 1000)}ms", **kept_by(REPLICAS)}

@@ -48,7 +48,7 @@ class Follower:
         self._short_since: float | None = None
 
     async def run(self) -> AsyncGenerator[Page]:
-        """Raises RegressionError, WrongStreamError or NotPermittedError; ends when the connection is closed."""
+        """Raises RegressionError, WrongStreamError, NotPermittedError, or BusClosedError once the connection is closed."""
         by_consumer = True
         while not self._wire.closed:
             try:
@@ -65,6 +65,7 @@ class Follower:
                 if by_consumer and await self._is_not_imported(error):
                     by_consumer = False
                 await asyncio.sleep(_PAUSE_S)
+        raise self._wire.closed_error()
 
     async def _is_not_imported(self, error: StreamError) -> bool:
         """Nobody listens to consumer requests, yet the stream answers: another account's rights end there."""
@@ -121,7 +122,7 @@ class Follower:
                 message = await self._next(arrived)
                 if message is None:
                     return
-                if status_of(message) == "100":
+                if status_of(message, inbox) == "100":
                     if not await self._heard(message, delivery):
                         return
                     continue

@@ -91,7 +91,7 @@ class Shards:
                     message = await replies.next(3 * _HEARTBEAT_S)
                 except NoAnswerError:
                     return None
-                status = status_of(message)
+                status = status_of(message, replies.inbox)
                 if not status:
                     return JetStreamDelivery(self._wire, message)
                 if status in _PULL_OVER:

@@ -52,7 +52,7 @@ async def last_of(wire: Wire, stream: str, subject: str) -> Stored | None:
 
     async def get() -> Stored | None:
         message = await wire.ask(wire.method(f"DIRECT.GET.{stream}.{subject}"))
-        return None if status_of(message) == _NOT_FOUND else _stored(message, stream)
+        return None if status_of(message, message.subject) == _NOT_FOUND else _stored(message, stream)
 
     return await wire.patiently(get, within_s=wire.settings.read_within_s)
 
@@ -89,7 +89,7 @@ async def _page(wire: Wire, stream: str, subject: str, start: int) -> _Page:
         while True:
             message = await replies.next(wire.settings.request_within_s)
             headers: dict[str, Any] = message.headers or {}
-            status = status_of(message)
+            status = status_of(message, replies.inbox)
             if status == _NOT_FOUND:
                 return _Page(messages=messages, more=False)
             if status and status != _END_OF_BATCH:

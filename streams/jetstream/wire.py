@@ -23,10 +23,10 @@ from typing import Any, TypeVar
 
 import nats
 import nats.errors
-from nats.aio.client import Client
 from nats.aio.msg import Msg
 
-from streams.errors import BusUnreachableError, NotPermittedError, StreamError, StreamFullError
+from streams.errors import BusClosedError, BusUnreachableError, NotPermittedError, StreamError, StreamFullError
+from streams.jetstream.connection import Connection
 from streams.jetstream.layout import OWN_API
 from streams.jetstream.settings import BusSettings, credentials, shown, without_secrets
 
@@ -73,7 +73,7 @@ class Replies:
             raise NoAnswerError(f"{self.subject} gave no answer in {within_s:g}s") from error
         if isinstance(arrived, StreamError):
             raise arrived
-        if status_of(arrived) == "503":
+        if status_of(arrived, self.inbox) == "503":
             raise BusUnreachableError(f"nobody listens on {self.subject}")
         return arrived
 
@@ -83,7 +83,7 @@ class Wire:
 
     def __init__(self, settings: BusSettings) -> None:
         self.settings = settings
-        self.client = Client()
+        self.client = Connection()
         self.api_prefix = settings.api_prefix or OWN_API
         self._inbox = ""
         self._tokens = itertools.count()
@@ -134,6 +134,16 @@ class Wire:
     def closed(self) -> bool:
         """Whether it was closed for good; otherwise it comes back by itself."""
         return bool(self.client.is_closed)
+
+    async def until_closed(self) -> BusClosedError:
+        """Wait until the connection is closed for good; the error that says so."""
+        await self.client.ended.wait()
+        return self.closed_error()
+
+    def closed_error(self) -> BusClosedError:
+        """What to raise of a connection that is closed for good, with the server's reason if it gave one."""
+        why = without_secrets(str(self.client.last_error or self._last_error))
+        return BusClosedError(f"the connection to the bus was closed for good: {why}")
 
     async def close(self) -> None:
         """Disconnect. What was sent stays sent; requests without an answer learn nothing."""
@@ -215,7 +225,9 @@ class Wire:
             try:
                 return await call()
             except (BusUnreachableError, NoAnswerError) as error:
-                if time.monotonic() + pause_s > give_up_at or self.closed:
+                if self.closed:
+                    raise self.closed_error() from error
+                if time.monotonic() + pause_s > give_up_at:
                     raise BusUnreachableError(str(error)) from error
             except ApiError as error:
                 if error.code < 500:
@@ -257,9 +269,16 @@ class Wire:
         return BusUnreachableError(f"no connection to {', '.join(map(shown, self.settings.urls))}: {self._last_error}")
 
 
-def status_of(message: Msg) -> str:
-    """The status of a message that is no data, such as 404; "" for data."""
-    return str((message.headers or {}).get("Status", ""))
+def status_of(message: Msg, inbox: str) -> str:
+    """The status of a message that is no data, such as 404; "" for data.
+
+    What was stored has whatever headers its sender gave it, a status too. It is known by its subject, which is not
+    the `inbox` that was to be answered, or in the answer to a read by the sequence that the server adds.
+    """
+    headers = message.headers or {}
+    if message.subject != inbox or "Nats-Sequence" in headers:
+        return ""
+    return str(headers.get("Status", ""))
 
 
 def answer_of(message: Msg) -> dict[str, Any]:

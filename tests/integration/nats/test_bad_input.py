@@ -50,9 +50,10 @@ class Quick(SlurmAdapter):
 class Stand:
     """A replica at work on a real server, a client, and an outsider who writes whatever they like."""
 
-    def __init__(self, world: JetStreamWorld, bus: JetStreamBus) -> None:
+    def __init__(self, world: JetStreamWorld, bus: JetStreamBus, served: JetStreamBus) -> None:
         self.world = world
         self.bus = bus
+        self.served = served
         self.client = AsyncClient(bus, tenant="nlp", actor="ana", timeout_s=20.0)
 
     async def receipt(self, command: str) -> Receipt:
@@ -77,6 +78,7 @@ class Stand:
 async def standing(world: JetStreamWorld) -> AsyncIterator[Stand]:
     bus, served = await world.connect(), await world.connect()
     assert isinstance(bus, JetStreamBus)
+    assert isinstance(served, JetStreamBus)
     cluster = SlurmCluster(
         name="sim", clock=lambda: datetime.now(UTC), pace=SlurmPace(queue_s=0.1, stop_s=0.1, row_s=0.1)
     )
@@ -84,7 +86,7 @@ async def standing(world: JetStreamWorld) -> AsyncIterator[Stand]:
     replica = Replica(served, Clusters({"sim": Quick(cluster)}, None), settings)
     running = asyncio.create_task(replica.run())
     try:
-        yield Stand(world, bus)
+        yield Stand(world, bus, served)
     finally:
         replica.stop()
         await running

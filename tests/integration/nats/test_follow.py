@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from streams.errors import BusClosedError
 from streams.jetstream.connect import BusSettings, connect
 from streams.jetstream.setup import setup
 from streams.jetstream.wire import Wire
@@ -84,9 +85,10 @@ async def test_a_follower_that_may_not_make_consumers_reads_by_gets(tmp_path: Pa
         await writer.close()
 
 
-async def test_a_follower_whose_connection_is_closed_ends(world: JetStreamWorld) -> None:
+async def test_a_follower_whose_connection_is_closed_for_good_is_told(world: JetStreamWorld) -> None:
     bus = await world.connect()
     items = bus.history.follow()
     await take_until(items, lambda taken: len(taken) == 1)
     await bus.close()
-    assert await take_until(items, lambda taken: len(taken) < 0) == []
+    with pytest.raises(BusClosedError, match="closed for good"):
+        await take_until(items, lambda taken: len(taken) < 0)
