@@ -66,6 +66,11 @@ def gone(tool: Tool, options: GoneOptions) -> Exit:
 
     reason = change.reason_of(tool, required=True)
     cluster = _cluster(tool, None)
+    if tool.change.dry_run:
+        sentence = f"would answer for {cluster} as gone, by {tool.settings.actor}'s word"
+        told = {"answer": "accepted", "event": None, "number": None, "code": None, "sentence": sentence}
+        tool.answer("dry-run", told, lambda: [f"{sentence}; nothing was sent, and nothing is served"])
+        return Exit.DONE
     confirm(
         tool,
         f"{tool.settings.where(cluster)}     answer for {cluster} as gone?\n"

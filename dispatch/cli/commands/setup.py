@@ -33,6 +33,7 @@ class SetupOptions:
     source: str | None = option("--from", metavar="EXPORT", help="the export to restore")
     role: str | None = option("--print-permissions", type=click.Choice(ROLES), help="NATS permissions of a role")
     yes: bool = option("-y", "--yes", is_flag=True, help="answer the question with yes")
+    confirm: str | None = option("--confirm", metavar="NAME", help="the name that would have to be typed")
 
 
 @command(SetupOptions)
@@ -118,9 +119,9 @@ def _ask(tool: Tool, options: SetupOptions, what: str) -> None:
 
     from dispatch.cli.ask import confirm
 
-    tool.change = replace(tool.change, yes=options.yes)
+    tool.change = replace(tool.change, yes=options.yes, confirm=options.confirm)
     confirm(
-        tool, f"restore {what} as the history of {tool.settings.bus_source}? Later events are left behind.", "restore"
+        tool, f"restore {what} as the history of {tool.settings.bus_name()}? Later events are left behind.", "restore"
     )
 
 

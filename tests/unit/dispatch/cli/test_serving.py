@@ -1,0 +1,74 @@
+"""What an operator types about a whole cluster or a whole history: tried without doing it, and confirmed by name."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dispatch.cli.commands import setup
+from dispatch.cli.errors import CliError
+from dispatch.cli.main import run
+from dispatch.cli.params import ChangeFlags
+from tests.driver import Driver
+from tests.unit.dispatch.cli.stage import Stage
+
+GONE = ["agent", "gone", "--cluster", "old", "--reason", "sold", "--tenant", "nlp", "--nats", "nats://127.0.0.1:9"]
+
+
+@pytest.fixture
+def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The clusters that an agent began to serve."""
+    begun: list[str] = []
+
+    async def serve(_settings: object, options: Any, *_: object) -> None:
+        begun.append(options.cluster)
+
+    monkeypatch.setattr("dispatch.agent.serve", serve)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    return begun
+
+
+def test_a_dry_run_of_agent_gone_asks_sends_and_serves_nothing(
+    served: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([*GONE, "--dry-run", "--confirm", "old"]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("would answer for old as gone, by ")
+    assert said.endswith("nothing was sent, and nothing is served\n")
+    assert run([*GONE, "--dry-run"]) == 0
+    assert (served, list(tmp_path.iterdir())) == ([], [])
+    assert run([*GONE, "--confirm", "old"]) == 0
+    assert served == ["old"]
+
+
+def test_a_dry_run_of_agent_gone_still_wants_its_cluster_and_its_reason(
+    served: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["agent", "gone", "--dry-run", "--reason", "sold"]) == 2
+    assert run(["agent", "gone", "--dry-run", "--cluster", "old"]) == 2
+    capsys.readouterr()
+    assert run([*GONE, "--dry-run", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["data"]["answer"] == "accepted"
+    assert served == []
+
+
+def test_a_restore_in_a_protected_context_is_confirmed_with_the_option_that_it_names(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    stage = Stage(Driver(), change=ChangeFlags()).protected()
+    with pytest.raises(CliError) as caught:
+        setup._ask(stage, setup.SetupOptions(yes=True), "2 jobs")
+    assert caught.value.do == ("the same with --confirm restore",)
+    setup._ask(stage, setup.SetupOptions(yes=True, confirm="restore"), "2 jobs")
+    with pytest.raises(CliError, match="nothing was sent"):
+        setup._ask(stage, setup.SetupOptions(yes=True, confirm="yes"), "2 jobs")
+    words = ["setup", "--new-generation", "--from", "no-such-export", "--yes", "--confirm", "restore"]
+    assert run(words) == 2
+    assert "no-such-export" in capsys.readouterr().err
