@@ -76,17 +76,24 @@ class LocalAdapter(AskingAdapter):
             raise
 
     async def watch(self) -> AsyncIterator[JobName]:
-        """Names of jobs that changed since this watch began; a daemon that was killed is replaced meanwhile."""
+        """Names of jobs that changed since this watch began; a daemon that was killed is replaced meanwhile.
+
+        Raises UnreachableError when the directory cannot be used.
+        """
         reader = ChangesReader(self.state_dir)
         looked_at = time.monotonic()
         while True:
-            for name in reader.read():
+            try:
+                names = list(reader.read())
+                if time.monotonic() - looked_at > WATCH_DAEMON_EVERY_S:
+                    looked_at = time.monotonic()
+                    if (self.state_dir / daemon.WHO).exists():  # it did not leave by itself
+                        self._see_to_daemon()
+            except OSError as error:
+                raise UnreachableError(f"the host's directory cannot be used: {error.strerror}") from error
+            for name in names:
                 yield name
             await asyncio.sleep(WATCH_EVERY_S)
-            if time.monotonic() - looked_at > WATCH_DAEMON_EVERY_S:
-                looked_at = time.monotonic()
-                if (self.state_dir / daemon.WHO).exists():  # it did not leave by itself
-                    self._see_to_daemon()
 
     async def _reply(self, posted: str, request: wire.Request) -> wire.Reply:
         began = looked_at = time.monotonic()
