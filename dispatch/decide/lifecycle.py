@@ -38,9 +38,9 @@ def hold(record: Record, command: HoldJob, facts: Facts) -> Answered:
     if instance in record.holds or instance.startswith(RULE_HOLD):
         return Refused(RefusalCode.INSTANCE_USED, f'a hold "{instance}" was asked before: choose another instance name')
     if command.now and not _can_hold_now(facts):
-        return Refused(
-            RefusalCode.NO_HOLD_NOW, "this cluster cannot end a run in progress and keep its object: hold without --now"
-        )
+        why = "this cluster cannot end a run in progress and keep its object: hold without --now"
+        silent = "its cluster does not answer: try again, or hold without --now"
+        return Refused(RefusalCode.NO_HOLD_NOW, why if facts.capabilities is not None else silent)
     event = HoldAsked(instance=instance, rule=PERSON, kind=HoldKind.PERSON, now=command.now)
     return Decided(event, Reason.PERSON_HOLD)
 
@@ -116,7 +116,8 @@ def _resubmit(record: Record, command: RequeueJob, now: datetime) -> Answered:
 def _requeue_refusal(record: Record, held: ObjectRecord | None, facts: Facts) -> Refused | None:
     able = facts.capabilities
     if able is None or not able.requeue_of:
-        return Refused(RefusalCode.NO_REQUEUE, "this cluster cannot requeue: use --resubmit")
+        why = "its cluster does not answer: try again" if able is None else "this cluster cannot requeue"
+        return Refused(RefusalCode.NO_REQUEUE, f"{why}, or use --resubmit")
     pending = record.pending_requeue()
     if pending is not None:
         return Refused(

@@ -335,3 +335,14 @@ def test_nothing_is_asked_of_a_job_that_is_over_or_was_never_submitted(command: 
     failed, _ = run_once(cause=CRASHED)
     failed.outcome(Outcome.FAILED, cause=CRASHED)
     assert code(failed, command) is RefusalCode.OUTCOME_DECIDED
+
+
+def test_a_cluster_that_does_not_answer_is_not_told_to_be_unable() -> None:
+    story, _ = running()
+    for command in (HoldJob(**FIELDS, now=True), RequeueJob(**FIELDS, run=0)):
+        silent, unable = answer(story, command, None), answer(story, command, NO_REQUEUE)
+        assert isinstance(silent, Refused)
+        assert isinstance(unable, Refused)
+        assert silent.code is unable.code
+        assert "does not answer" in silent.sentence
+        assert "cluster cannot" in unable.sentence
