@@ -33,7 +33,9 @@ class GoneAdapter:
         self._now = now
 
     async def capabilities(self) -> Capabilities:
-        return Capabilities(kind="gone", call_bound_s=1.0, holds=False, accounting=False, read_only=True, takes_stops=True)
+        return Capabilities(
+            kind="gone", call_bound_s=1.0, holds=False, accounting=False, read_only=True, takes_stops=True
+        )
 
     async def find(self, name: JobName) -> Found:
         return Found(as_of=self._now())

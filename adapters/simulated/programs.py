@@ -52,7 +52,9 @@ def _of_steps(steps: list[list[str]]) -> Program:
         if name == "sleep" and len(words) == 2 and words[1].replace(".", "", 1).isdecimal():
             slept = (slept or 0.0) + float(words[1])
         elif name == "exit":
-            return Program(runs_s=slept or 0.0, exit_code=int(words[1]) if len(words) > 1 and words[1].isdecimal() else 0)
+            return Program(
+                runs_s=slept or 0.0, exit_code=int(words[1]) if len(words) > 1 and words[1].isdecimal() else 0
+            )
         elif name in ("true", "false"):
             slept = slept or 0.0
             if name == "false":

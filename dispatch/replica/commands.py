@@ -37,9 +37,7 @@ FAULT = "a fault in dispatch kept this command from being decided ({0}): report 
 log = structlog.get_logger("dispatch.commands")
 
 
-async def handle(
-    hands: Hands, buckets: Buckets, delivery: Delivery, wake_at: WakeAt | None = None
-) -> Receipt | None:
+async def handle(hands: Hands, buckets: Buckets, delivery: Delivery, wake_at: WakeAt | None = None) -> Receipt | None:
     """Answer one command; the receipt written, None where no tenant can be told.
 
     `wake_at` sets a job's timer: a new job has one from its first event on.

@@ -18,7 +18,9 @@ SCHEMA = 1
 class VersionOptions:
     """What `version` takes."""
 
-    schemas: bool = option("--schemas", is_flag=True, help="print the JSON Schemas of commands, events, receipts and --json documents")
+    schemas: bool = option(
+        "--schemas", is_flag=True, help="print the JSON Schemas of commands, events, receipts and --json documents"
+    )
 
 
 @command(VersionOptions)

@@ -24,7 +24,9 @@ def test_an_address_is_a_host_and_a_port(text: str, meant: tuple[str, int]) -> N
     assert address_of(text) == meant
 
 
-@pytest.mark.parametrize("text", ["9100", "", ":", "host:port", "host:99999", "host:-1", "host:²", "host:" + "9" * 5000])
+@pytest.mark.parametrize(
+    "text", ["9100", "", ":", "host:port", "host:99999", "host:-1", "host:²", "host:" + "9" * 5000]
+)
 def test_what_is_no_address_is_told(text: str) -> None:
     with pytest.raises(AddressError, match="is no HOST:PORT"):
         address_of(text)
