@@ -136,6 +136,7 @@ class Runner:
             self.end("completed", exit_code=0)
 
     def note_exit(self, pid: int, status: int) -> None:
+        """One exit: the first rank that fails gives the cause, and how soon the others followed it is kept."""
         for rank in self.ranks:
             if rank.pid == pid and rank.status is None:
                 rank.status = status

@@ -15,6 +15,7 @@ from streams.errors import BusUnreachableError, UndecidedError
 from streams.memory.queues import MemoryCommands
 from streams.messages.commands import Command, IfUnknown, Retries
 from streams.messages.reasons import RefusalCode
+from streams.messages.receipts import Receipt
 from streams.messages.spec import JobSpec, Run
 from streams.messages.values import AttemptRef, Disposition, NodeAttested, Phase
 from tests.driver import Driver
@@ -102,16 +103,7 @@ async def test_a_receipt_of_another_job_that_came_meanwhile_is_never_this_ones()
     async with supervised(driver) as client:
         first = await client.submit("llama", SPEC)
     assert isinstance(first, Accepted)
-    earlier = first.receipt
-
-    class Late(Silent):
-        """Another publisher's command of the same id is answered between the look at the id and our receipt."""
-
-        async def publish(self, command: Command, *, actor: str) -> int:
-            await driver.bus.buckets.put_receipt(replace(earlier, command=command.command))
-            return await super().publish(command, actor=actor)
-
-    outcome = await over(driver, Late(driver, answers=1)).submit("bert", SPEC, said=Said(command="c-both"))
+    outcome = await over(driver, Late(driver, first.receipt)).submit("bert", SPEC, said=Said(command="c-both"))
     assert outcome == Stored(command="c-both", sequence=2)
 
 
@@ -142,6 +134,19 @@ class Silent(MemoryCommands):
         if self.answers is None or self.sent < self.answers:
             raise UndecidedError("dispatch.command", command.command)
         return sequence
+
+
+class Late(Silent):
+    """Another publisher's command of the same id is answered between the look at the id and our receipt."""
+
+    def __init__(self, driver: Driver, earlier: Receipt) -> None:
+        super().__init__(driver, answers=1)
+        self.buckets = driver.bus.buckets
+        self.earlier = earlier
+
+    async def publish(self, command: Command, *, actor: str) -> int:
+        await self.buckets.put_receipt(replace(self.earlier, command=command.command))
+        return await super().publish(command, actor=actor)
 
 
 def over(driver: Driver, way: Silent, *, timeout_s: float = 0.3) -> AsyncClient:
