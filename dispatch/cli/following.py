@@ -19,7 +19,7 @@ from dispatch.cli.views.history import chosen, event_document, full_lines, live_
 from projections.fleet import line_of
 from projections.status import SETTLED, State
 from projections.timeline import timeline
-from streams.errors import BusUnreachableError
+from streams.errors import BusClosedError, BusUnreachableError
 
 POLL_S = 0.25
 GONE = frozenset({State.ENDING, State.CANCELLING, *SETTLED})
@@ -125,6 +125,8 @@ class Follower:
                 self._frame = await frame_of(self.session, self.read)
                 self._framed = self.read
             self._back()
+        except BusClosedError:
+            raise
         except BusUnreachableError:
             if self._lost_at is None:
                 self._lost_at = time.monotonic()

@@ -16,7 +16,7 @@ import pytest
 
 from tests.acceptance.conftest import PROGRAM, READY_WITHIN_S, Here, line_with
 
-JOB = "name: long\ncluster: local\nrun: {command: [sleep, '3600']}\n"
+JOB = "version: 1\nname: long\ncluster: local\nrun: {command: [sleep, '3600']}\n"
 # Become the leader of the terminal at stdin, as a shell would, and then the command.
 IN_TERMINAL = (
     "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])"
