@@ -17,9 +17,11 @@ import pytest
 from tests.acceptance.conftest import PROGRAM, READY_WITHIN_S, Here, line_with
 
 JOB = "version: 1\nname: long\ncluster: local\nrun: {command: [sleep, '3600']}\n"
-# Become the leader of the terminal at stdin, as a shell would, and then the command.
+# Become the leader of the terminal at stdin, as a shell would, and then the command. Whoever runs these tests under nohup
+# would have handed its deafness down.
 IN_TERMINAL = (
-    "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])"
+    "import fcntl, os, signal, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0);"
+    "signal.signal(signal.SIGHUP, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])"
 )
 
 
