@@ -301,4 +301,16 @@ DECIDING = (
         laws=("L9", "L3", "L4", "L2"),
         theme="gone",
     ),
+    Mutant(
+        name="condemned-object-run-again",
+        rule="no call brings to run what a person had stopped or ignored",
+        edits=(
+            Edit(
+                "projections.objects:ObjectRecord.off_limits",
+                "return self.retired or self.disposition in (Disposition.IGNORE, Disposition.STOP)",
+                "return self.retired",
+            ),
+        ),
+        laws=("L1",),
+    ),
 )
