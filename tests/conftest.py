@@ -10,10 +10,11 @@ import os
 import shutil
 import sys
 from collections import defaultdict
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
+import structlog
 from hypothesis import settings
 
 pytest_plugins = ["pytester"]
@@ -33,6 +34,14 @@ SECONDS = pytest.StashKey[dict[str, list[float]]]()
 # No deadline: how long an example takes is the machine's matter, not a promise.
 settings.register_profile("dispatch", deadline=None, print_blob=True)
 settings.load_profile("dispatch")
+
+
+@pytest.fixture(autouse=True)
+def _logs_as_before() -> Iterator[None]:
+    """A command that serves sets up its log, on this test's own stderr: the next test must not inherit that."""
+    before = structlog.get_config()
+    yield
+    structlog.configure(**before)
 
 
 def tier_of(path: Path) -> str | None:
