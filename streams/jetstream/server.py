@@ -87,9 +87,13 @@ async def start_server(directory: Path, *, port: int = 0, ends_with_us: bool = F
     if running is not None and ends_with_us:
         await asyncio.to_thread(_end, running, STOP_WITHIN_S)
         running = None
-    if running is None:
-        running = _spawn(directory, port, ends_with_us=ends_with_us)  # here: a thread of the pool may end before us
-    return await _ready(directory, running)
+    if running is not None:
+        with contextlib.suppress(
+            BusUnreachableError
+        ):  # it was about to end, and has ended: as if it had not been there
+            return await _ready(directory, running)
+    spawned = _spawn(directory, port, ends_with_us=ends_with_us)  # here: a thread of the pool may end before us
+    return await _ready(directory, spawned)
 
 
 def find_server() -> str:
