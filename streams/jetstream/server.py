@@ -171,7 +171,8 @@ def _end(process: psutil.Process, within_s: float) -> None:
         process.kill()
         process.wait()
     except psutil.NoSuchProcess:
-        return
+        if isinstance(process, psutil.Popen):
+            process.poll()  # somebody else has taken its exit: nothing is left to wait for
 
 
 def _end_of_log(directory: Path) -> str:
