@@ -55,8 +55,7 @@ class FleetRead:
     @property
     def unattended(self) -> int:
         """How many open jobs no live replica decides about; one that only observes is none."""
-        deciding = any(not beat.observing for beat in self.replicas or ())
-        return 0 if deciding else len(self.open)
+        return 0 if self.living.names() else len(self.open)
 
     def clusters(self) -> list[ClusterSeen]:
         """Every cluster that a job or a replica names."""

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -97,6 +98,21 @@ async def test_a_stream_that_differs_is_told_with_what_mends_a_stream(world: Jet
     assert "nats stream edit DISPATCH_HISTORY_1" in finding.do
 
 
+@asynccontextmanager
+async def with_accounts(tmp_path: Path) -> AsyncIterator[tuple[NatsNode, Wire]]:
+    """A server with a user of each role, set up by its administrator, whose connection is given along."""
+    users = [(grant, f"user: {name}, password: {name}") for name, grant in GRANTS.items()]
+    accounts = permissions.server_accounts(users, admin="user: admin, password: admin")
+    async with one_node(tmp_path, more=accounts) as node:
+        admin = Wire(BusSettings(urls=settings_of(node, "admin").bus().urls))
+        await admin.connect()
+        await setup(admin, LAYOUT)
+        try:
+            yield node, admin
+        finally:
+            await admin.close()
+
+
 async def rights_as(node: NatsNode, user: str) -> Rights:
     address = settings_of(node, user).bus()
     bus: JetStreamBus = await connect(
@@ -109,12 +125,7 @@ async def rights_as(node: NatsNode, user: str) -> Rights:
 
 
 async def test_each_role_is_told_its_own_rights_and_asking_stores_nothing(tmp_path: Path) -> None:
-    users = [(grant, f"user: {name}, password: {name}") for name, grant in GRANTS.items()]
-    accounts = permissions.server_accounts(users, admin="user: admin, password: admin")
-    async with one_node(tmp_path, more=accounts) as node:
-        admin = Wire(BusSettings(urls=settings_of(node, "admin").bus().urls))
-        await admin.connect()
-        await setup(admin, LAYOUT)
+    async with with_accounts(tmp_path) as (node, admin):
         before = await messages(admin)
         rights = {user: await rights_as(node, user) for user in (*GRANTS, "admin")}
         assert {user: set(rights[user].may) for user in GRANTS} == MAY
@@ -122,17 +133,10 @@ async def test_each_role_is_told_its_own_rights_and_asking_stores_nothing(tmp_pa
         assert MAKE_STREAMS in rights["admin"].may
         assert [held.unclear for held in rights.values()] == [()] * 5
         assert await messages(admin) == before
-        await admin.close()
 
 
 async def test_a_service_that_may_not_read_consumers_is_warned_not_failed(tmp_path: Path) -> None:
-    users = [(grant, f"user: {name}, password: {name}") for name, grant in GRANTS.items()]
-    accounts = permissions.server_accounts(users, admin="user: admin, password: admin")
-    async with one_node(tmp_path, more=accounts) as node:
-        admin = Wire(BusSettings(urls=settings_of(node, "admin").bus().urls))
-        await admin.connect()
-        await setup(admin, LAYOUT)
-        await admin.close()
+    async with with_accounts(tmp_path) as (node, _):
         findings = await told(settings_of(node, "ana"), "bus")
         assert having(findings, "its settings cannot be checked").level == "warn"
         assert [each.what for each in findings if each.level == "FAIL"] == []
