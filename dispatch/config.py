@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dispatch.contexts import BusAddress, ConfigError, Context, ContextsFile, contexts_path, read_contexts
+from streams.addresses import shown
 from streams.subjects import is_token
 
 UP_FOLDER = ".dispatch"
@@ -177,7 +178,7 @@ def _context_source(name: str | None) -> str:
 
 def without_user(url: str) -> str:
     """`nats-1.example:4222`: a server as it may be shown, without scheme, user and password."""
-    return url.rpartition("://")[2].rpartition("@")[2].rstrip("/")
+    return shown(url).rpartition("://")[2].rstrip("/")
 
 
 def _server(url: str) -> str:

@@ -18,7 +18,7 @@ from dispatch.cli.screen import screen_for, write_document
 
 def end_with(error: Exception, words: Sequence[str]) -> int:
     """Print the error in its form, as a document with `--json`; the exit code. No address is shown with its password."""
-    from streams.jetstream.settings import without_secrets
+    from streams.addresses import without_secrets
 
     found = told(error)
     if found is None:
@@ -41,7 +41,7 @@ def end_with(error: Exception, words: Sequence[str]) -> int:
 
 def _cleaned(value: object) -> object:
     """Text, and lists of it, without the user and password of any address."""
-    from streams.jetstream.settings import without_secrets
+    from streams.addresses import without_secrets
 
     match value:
         case str():
@@ -69,7 +69,7 @@ def _value_of(flag: str, words: Sequence[str]) -> str | None:
 
 def _fault(error: Exception, words: Sequence[str]) -> CliError:
     """A fault of dispatch itself, with the place of its report. The report holds no argument: those may be secret."""
-    from streams.jetstream.settings import without_secrets
+    from streams.addresses import without_secrets
 
     text = without_secrets("".join(traceback.format_exception(error)))
     why = [f"{type(error).__name__}: {str(error)[:200]}"]

@@ -8,8 +8,8 @@ import urllib.error
 import urllib.request
 from typing import Any
 
+from streams.addresses import shown, without_secrets
 from streams.errors import BusUnreachableError
-from streams.jetstream.settings import shown, without_secrets
 
 
 async def read_monitor(address: str, path: str, *, timeout_s: float = 5.0) -> dict[str, Any]:

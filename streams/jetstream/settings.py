@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import ssl
 from pathlib import Path
 from typing import Any
@@ -10,8 +9,6 @@ from typing import Any
 import msgspec
 
 from streams.errors import SettingsError
-
-_SECRET = re.compile(r"//(?:[^/\s]*|[^,\s]*)@")  # a password may hold a comma, an @ or a slash
 
 
 class BusSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,14 +52,3 @@ def credentials(settings: BusSettings) -> dict[str, Any]:
         files = " and ".join(str(path) for path in (settings.creds, settings.tls_ca) if path is not None)
         raise SettingsError((f"{files}: cannot be read ({type(error).__name__})",)) from error
     return options
-
-
-def without_secrets(text: str) -> str:
-    """`text` without the user and password of any address in it."""
-    return _SECRET.sub("//", text)
-
-
-def shown(url: str) -> str:
-    """One address as it may be shown: without user and password, also where it has no scheme."""
-    scheme, slashes, rest = url.partition("://")
-    return f"{scheme}{slashes}{rest.rpartition('@')[2]}" if slashes else url.rpartition("@")[2]

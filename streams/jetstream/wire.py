@@ -25,10 +25,11 @@ import nats
 import nats.errors
 from nats.aio.msg import Msg
 
+from streams.addresses import shown, without_secrets
 from streams.errors import BusClosedError, BusUnreachableError, NotPermittedError, StreamError, StreamFullError
 from streams.jetstream.connection import Connection
 from streams.jetstream.layout import OWN_API
-from streams.jetstream.settings import BusSettings, credentials, shown, without_secrets
+from streams.jetstream.settings import BusSettings, credentials
 
 _VIOLATION = re.compile(r"permissions violation for (publish|subscription) to \"([^\"]+)\"")
 _NOT_SENT = (nats.errors.OutboundBufferLimitError, nats.errors.ConnectionDrainingError)

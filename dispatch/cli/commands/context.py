@@ -12,7 +12,7 @@ from dispatch.cli.params import VerbGroup, argument, command, contexts
 from dispatch.cli.tool import Tool
 from dispatch.config import Found, Settings
 from dispatch.contexts import ContextsFile, contexts_path, read_contexts, set_current
-from streams.jetstream.settings import shown
+from streams.addresses import shown
 
 
 @dataclass(frozen=True, slots=True)

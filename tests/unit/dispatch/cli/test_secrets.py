@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dispatch.cli.main import run
-from streams.jetstream.settings import shown, without_secrets
+from streams.addresses import shown, without_secrets
 
 URL = "nats://u:hunter2@127.0.0.1:9"
 
