@@ -9,6 +9,7 @@ from pathlib import Path
 from tests.simulator.mutants.search import search_all, table
 from tests.simulator.run import STEPS, Ran, digest, run
 from tests.simulator.shrink import shrink
+from tests.simulator.silent import silence
 from tests.simulator.soak import Soaked, report
 from tests.simulator.soaking import Wanted, soak_by_many
 from tests.simulator.swarm import SHAPES
@@ -103,5 +104,6 @@ def arguments() -> argparse.ArgumentParser:
 
 
 if __name__ == "__main__":
+    silence(for_good=True)
     given = arguments().parse_args()
     sys.exit(given.does(given))

@@ -6,12 +6,10 @@ answer, or an error, when the world says so.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Coroutine
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import structlog
 from msgspec.structs import replace
 
 from adapters.port import Adapter
@@ -39,11 +37,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 INSTALLATION = "lab"
 BURST = 12
-
-# What replicas log is not what a simulation is read by.
-structlog.configure(
-    wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL), cache_logger_on_first_use=True
-)
 
 
 class Task:

@@ -23,6 +23,7 @@ import coverage
 
 from tests.simulator.run import run
 from tests.simulator.scenarios.every import STORIES
+from tests.simulator.silent import silence
 from tests.simulator.unreached import UNREACHED
 
 ROOT = Path(__file__).parents[2]
@@ -211,6 +212,7 @@ def main() -> int:
     parser.add_argument("--stories", action="store_true", help="no seeded run")
     parser.add_argument("--page", action="store_true", help="write docs/simulator/coverage.md")
     given = parser.parse_args()
+    silence(for_good=True)
 
     def say(text: str) -> None:
         sys.stdout.write(text + "\n")

@@ -18,6 +18,7 @@ from types import FrameType
 
 import msgspec
 
+from tests.simulator.silent import silence
 from tests.simulator.soak import Soaked, soak
 
 CHUNK = 250
@@ -86,6 +87,7 @@ def _pool(processes: int) -> ProcessPoolExecutor:
 
 
 def _begin() -> None:
+    silence(for_good=True)
     gc.set_threshold(COLLECT_EVERY)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)

@@ -6,11 +6,12 @@ import ast
 import sys
 from collections.abc import Iterator
 
-from tests.tidy.sources import Source, none_of, planted, sources
+from tests.tidy.sources import PROGRAMS, Source, none_of, planted, sources
 
 PURE = ("projections/", "streams/messages/", "dispatch/decide", "dispatch/evidence", "dispatch/next_steps")
 CLOCKS = frozenset({"now", "utcnow", "today", "time", "monotonic", "perf_counter"})
 EFFECTS = frozenset({"open", "print", "input"})
+FOR_ALL = frozenset({"structlog.configure", "logging.basicConfig", "signal.signal", "os.environ.update", "os.umask"})
 
 
 def impure(source: Source) -> Iterator[str]:
@@ -44,6 +45,21 @@ def foreign_imports(source: Source) -> Iterator[str]:
                 yield source.at(node, f"imports {module}: a training image vendors this one file")
 
 
+def set_up_by_importing(source: Source) -> Iterator[str]:
+    """What a module does to the whole process when it is imported: only a program, or a test's fixture, may."""
+    later = {
+        id(node)
+        for function in source.nodes
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        for node in ast.walk(function)
+    }
+    for node in source.nodes:
+        if isinstance(node, ast.Call) and id(node) not in later and (name := ast.unparse(node.func)) in FOR_ALL:
+            yield source.at(
+                node, f"calls {name} when it is imported: whoever imports it, or runs a test after it, has it"
+            )
+
+
 def is_pure(source: Source) -> bool:
     return source.path.as_posix().startswith(PURE)
 
@@ -65,6 +81,15 @@ def test_the_fence_can_be_vendored_as_one_file() -> None:
 def test_importing_the_dispatch_package_alone_runs_nothing() -> None:
     (package,) = [source for source in sources("dispatch") if source.path.as_posix() == "dispatch/__init__.py"]
     assert package.tree.body == []
+
+
+def test_importing_a_module_sets_up_nothing_for_the_whole_process() -> None:
+    none_of(finding for source in sources(*PROGRAMS) for finding in set_up_by_importing(source))
+
+
+def test_the_rules_find_a_set_up_at_import_and_none_inside_of_a_function() -> None:
+    text = "structlog.configure(a=1)\ndef f():\n    structlog.configure(a=1)\nclass C:\n    os.umask(0)\n"
+    assert [finding.split(":")[1] for finding in set_up_by_importing(planted(text))] == ["1", "5"]
 
 
 def test_the_rules_find_a_clock_a_wait_an_effect_and_a_foreign_import() -> None:

@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from tests.simulator.silent import silence
 from tests.simulator.small.explore import Explored, explore, trace
 from tests.simulator.small.report import page
 from tests.simulator.small.worlds import QUICK, WORLDS
@@ -31,6 +32,7 @@ def main() -> int:
     parser.add_argument("--only", default="", help="worlds whose name contains this; the page is not written")
     parser.add_argument("--quick", action="store_true", help="those that every test run explores; no page either")
     given = parser.parse_args()
+    silence(for_good=True)
     chosen = [small for small in (QUICK if given.quick else WORLDS) if given.only in small.name]
     explored = []
     for small in chosen:

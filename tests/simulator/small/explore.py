@@ -6,13 +6,11 @@ choices by number, which make the same world break the same law again.
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable
 from functools import partial
 
 import msgspec
-import structlog
 
 from tests.simulator.broken import LawBroken
 from tests.simulator.calm import quiet
@@ -20,7 +18,6 @@ from tests.simulator.small.key import key_of
 from tests.simulator.small.world import Small, SmallWorld
 
 Path = tuple[int, ...]
-structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
 
 
 class Explored(msgspec.Struct, kw_only=True):
