@@ -3,19 +3,25 @@
 A line is that of `projections.jsonl`, so that `verify --file` reads it anywhere and a restore gives back, byte for
 byte, what stood on the bus.
 
-ExportError    the file is no export, or was changed since it was written
+ExportError        the file is no export, or was changed since it was written
+NotWrittenError    the export could not be written; what stood there before still stands
 """
 
 from __future__ import annotations
 
 import hashlib
+import os
+import stat
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from types import TracebackType
+from typing import Any, BinaryIO, NamedTuple, Self
 
 import msgspec
 
+from adapters.files import NotAFileError, draft_name, sync_folder
 from projections.jsonl import dump_line
 from streams import codec, subjects
 from streams.jetstream.generation import Exported
@@ -29,6 +35,14 @@ REDACTED = "redacted"
 
 class ExportError(ValueError):
     """One sentence: what is wrong with the file."""
+
+
+class NotWrittenError(Exception):
+    """`path` and, in the system's words, why nothing was written to it."""
+
+    def __init__(self, path: Path, error: OSError) -> None:
+        super().__init__(f"{path} cannot be written")
+        self.why = error.strerror or str(error)
 
 
 class Origin(NamedTuple):
@@ -61,17 +75,37 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Writer:
-    """Writes lines and counts them; `manifest` when done."""
+    """Writes lines beside the target and counts them; `finish` puts them, and then their manifest, where they belong.
+
+    Left without `finish`, nothing is changed: an earlier export stays whole until the new one is, a power cut included.
+    Every method raises NotWrittenError.
+    """
 
     def __init__(self, path: Path, redact: tuple[str, ...] = ()) -> None:
-        self._file = path.open("wb")
-        self._digest = hashlib.sha256()
+        self._path = path
         self._redact = redact
+        self._digest = hashlib.sha256()
         self._names: set[tuple[str, str]] = set()
         self.events = 0
         self.bytes = 0
         self._first = 0
         self._last = 0
+
+    def __enter__(self) -> Self:
+        with _writing(self._path):
+            self._lines = _Draft(self._path)
+            try:
+                self._told = _Draft(manifest_path(self._path))
+            except OSError:
+                self._lines.drop()
+                raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._lines.drop()
+        self._told.drop()
 
     @property
     def jobs(self) -> int:
@@ -81,7 +115,8 @@ class Writer:
     def entry(self, entry: Entry, data: bytes | None = None) -> None:
         """One more entry; `data` is what stands on the bus, where it was read."""
         line = dump_line(redacted(entry, self._redact), None if self._redact else data)
-        self._file.write(line)
+        with _writing(self._path):
+            self._lines.file.write(line)
         self._digest.update(line)
         self._names.add((entry.tenant, entry.job))
         self.events += 1
@@ -94,10 +129,9 @@ class Writer:
         entry = codec.decode_event(stored.subject, stored.data, revision=stored.revision, stored_at=stored.stored_at)
         self.entry(entry, stored.data)
 
-    def manifest(self, origin: Origin, *, at: datetime, whole: bool) -> Manifest:
-        """Close the file; what it holds."""
-        self._file.close()
-        return Manifest(
+    def finish(self, origin: Origin, *, at: datetime, whole: bool) -> Manifest:
+        """Put both files in place; what they hold. On disk before this returns."""
+        manifest = Manifest(
             at=at,
             installation=origin.installation,
             generation=origin.generation,
@@ -111,16 +145,68 @@ class Writer:
             whole=whole and not self._redact,
             redacted=self._redact,
         )
+        with _writing(self._path):
+            self._told.file.write(msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n")
+            for draft in (self._lines, self._told):
+                draft.settle()
+            for draft in (self._lines, self._told):
+                draft.put()
+            for folder in {draft.target.parent for draft in (self._lines, self._told)}:
+                sync_folder(folder)
+        return manifest
+
+
+class _Draft:
+    """A file on its way to its name, with the rights of the one that it replaces; a link leads to its target."""
+
+    def __init__(self, path: Path) -> None:
+        self.target = path.resolve()
+        self._draft = Path(draft_name(str(self.target)))
+        rights = _rights(self.target)
+        self.file: BinaryIO = self._draft.open("xb")
+        if rights is not None:
+            os.fchmod(self.file.fileno(), rights)
+
+    def settle(self) -> None:
+        """All of it on disk."""
+        self.file.flush()
+        os.fsync(self.file.fileno())
+        self.file.close()
+
+    def put(self) -> None:
+        """Under its name, in place of what was there."""
+        self._draft.replace(self.target)
+
+    def drop(self) -> None:
+        """Nothing of it is left, unless it was put."""
+        with suppress(OSError):  # what a full disk did not take is not wanted any more
+            self.file.close()
+        with suppress(OSError):
+            self._draft.unlink()
+
+
+def _rights(target: Path) -> int | None:
+    """Who may read what is replaced; None if there is nothing yet."""
+    try:
+        mode = target.stat().st_mode
+    except FileNotFoundError:
+        return None
+    if not stat.S_ISREG(mode):
+        raise NotAFileError
+    return stat.S_IMODE(mode)
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise NotWrittenError(path, error) from error
 
 
 def manifest_path(path: Path) -> Path:
     """Where the manifest of an export lies."""
     return path.with_name(f"{path.name}.manifest.json")
-
-
-def write_manifest(path: Path, manifest: Manifest) -> None:
-    """Put the manifest beside its export."""
-    manifest_path(path).write_bytes(msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n")
 
 
 def read_manifest(path: Path) -> Manifest:

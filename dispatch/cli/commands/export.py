@@ -13,8 +13,11 @@ from dispatch.cli.params import argument, command, option
 from dispatch.cli.tool import Tool
 
 if TYPE_CHECKING:
+    from dispatch.cli.progress import Progress
     from dispatch.cli.session import Session
     from dispatch.exporting import Manifest, Writer
+
+UNTOUCHED = "nothing was written: an earlier export at this place is as it was"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,17 +47,16 @@ def export(tool: Tool, options: ExportOptions) -> Exit:
 
 async def _export(tool: Tool, options: ExportOptions, redact: tuple[str, ...]) -> Exit:
     from dispatch.cli.progress import Progress
-    from dispatch.exporting import Writer, write_manifest
+    from dispatch.exporting import NotWrittenError, Writer
 
     path = Path(options.output)
+    progress = Progress(tool.screen, "exported")
     async with tool.session() as session:
         try:
-            writer = Writer(path, redact)
-        except OSError as error:
-            raise CliError(f"{path} cannot be written", why=str(error.strerror), code="bad-usage") from error
-        progress = Progress(tool.screen, "exported")
-        manifest = await _written(session, options, writer, progress)
-        write_manifest(path, manifest)
+            with Writer(path, redact) as writer:
+                manifest = await _written(session, options, writer, progress)
+        except NotWrittenError as error:
+            raise CliError(str(error), why=error.why, do=UNTOUCHED, code="not-written") from error
     progress.done()
     size = f"{manifest.bytes / 1024:.0f} KiB"
     jobs = f"{manifest.jobs} job{'s' if manifest.jobs != 1 else ''}"
@@ -63,13 +65,11 @@ async def _export(tool: Tool, options: ExportOptions, redact: tuple[str, ...]) -
     return Exit.DONE
 
 
-async def _written(session: Session, options: ExportOptions, writer: Writer, progress: object) -> Manifest:
-    from dispatch.cli.progress import Progress
+async def _written(session: Session, options: ExportOptions, writer: Writer, progress: Progress) -> Manifest:
     from dispatch.exporting import Origin
     from dispatch.identity import now
     from streams.jetstream.connect import JetStreamBus
 
-    assert isinstance(progress, Progress)
     bus = session.bus
     origin = Origin(bus.layout.installation if isinstance(bus, JetStreamBus) else "memory", bus.generation)
     if options.every:
@@ -80,4 +80,7 @@ async def _written(session: Session, options: ExportOptions, writer: Writer, pro
         for entry in (await session.read(name)).entries:
             writer.entry(entry)
             progress.at(writer.events)
-    return writer.manifest(origin, at=now(), whole=options.every and options.tenants)
+    if not writer.events:
+        whose = "the history is empty" if options.tenants else f"tenant {session.tenant} has no job"
+        raise CliError(f"{whose}: there is nothing to export", do=UNTOUCHED, code="no-such-job")
+    return writer.finish(origin, at=now(), whole=options.every and options.tenants)

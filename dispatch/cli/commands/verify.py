@@ -41,6 +41,7 @@ def _of_file(path: Path) -> Histories:
     from dispatch.exporting import ExportError, manifest_path, read_manifest
     from projections.jsonl import load
     from streams.errors import CodecError
+    from streams.subjects import CONTROLS
 
     try:
         if manifest_path(path).exists():
@@ -50,6 +51,9 @@ def _of_file(path: Path) -> Histories:
         raise CliError(f"{path} cannot be read", why=str(error.strerror), code="bad-usage") from error
     except (ExportError, CodecError) as error:
         raise CliError(str(error), code="bad-usage") from error
+    if all(entry.job == CONTROLS for entry in entries):
+        why = "nothing but controls are in it" if entries else "it is empty"
+        raise CliError(f"{path} holds no job's history: nothing was judged", why=why, code="bad-usage")
     return _by_job(entries)
 
 
