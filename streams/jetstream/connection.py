@@ -9,10 +9,12 @@ subject or a reply subject, and white space in a subject (VT, FF) that is none t
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 from nats.aio.client import Client
 from nats.aio.msg import Msg
-from nats.errors import ProtocolError
+from nats.aio.subscription import Subscription
+from nats.errors import Error, ProtocolError
 from nats.protocol.parser import Parser
 
 _LINE_END = b"\r\n"
@@ -20,12 +22,51 @@ _WORDS = {b"MSG": 4, b"HMSG": 5}  # without a reply subject
 
 
 class Connection(Client):
-    """A client that reads on whatever a message holds. `ended` is set once it is closed for good, by whomever."""
+    """A client that reads on whatever a message holds. `ended` is set once it is closed for good, by whomever.
 
-    def __init__(self) -> None:
+    `tls_only`: say nothing of ourselves to a server that offers no TLS. nats-py follows what the server's first line
+    says, which anyone between may have written, and sends its credentials as it is told.
+    """
+
+    def __init__(self, *, tls_only: bool = False) -> None:
         super().__init__()
         self.ended = asyncio.Event()
+        self._tls_only = tls_only
         self._ps: Parser = MessageParser(self)
+        self._heard: dict[int, Callable[[Msg], None]] = {}
+
+    async def hear(self, subject: str, hear: Callable[[Msg], None]) -> Subscription:
+        """Give every message on `subject` to `hear` as it is read: no queue and no task of nats-py's stand between.
+
+        `hear` does not wait and does not raise. Raises as nats-py's `subscribe`; ends with `unhear`, or the connection.
+        """
+        subscription = await self.subscribe(subject)
+        self._heard[subscription._id] = hear  # noqa: SLF001 - the number that each message bears
+        return subscription
+
+    async def unhear(self, subscription: Subscription) -> None:
+        """Raises as nats-py's `unsubscribe`; nothing is heard afterwards in any case."""
+        del self._heard[subscription._id]  # noqa: SLF001 - as above
+        await subscription.unsubscribe()
+
+    def _connect_command(self) -> bytes:
+        """What is said of us to a server that was just reached. Raises Error, which tries the next, as told above."""
+        writer = getattr(self._transport, "_io_writer", None)  # none of a web socket's, whose scheme says it
+        encrypted = writer is not None and writer.get_extra_info("ssl_object") is not None
+        if self._tls_only and not encrypted and self._scheme() != "wss":
+            raise Error("the server offers no TLS, and these settings ask for it")
+        command: bytes = super()._connect_command()
+        return command
+
+    def _scheme(self) -> str:
+        return str(self._current_server.uri.scheme) if self._current_server is not None else ""
+
+    async def _process_msg(self, sid: int, subject: bytes, reply: bytes, data: bytes, headers: bytes | None) -> None:
+        hear = self._heard.get(sid)
+        if hear is None:
+            await super()._process_msg(sid, subject, reply, data, headers)  # type: ignore[arg-type]  # None: no headers
+        else:
+            hear(self._build_message(sid, subject, reply, data, await self._process_headers(headers)))
 
     async def _close(self, status: int, do_cbs: bool = True) -> None:  # noqa: FBT001, FBT002 - nats-py's signature
         try:
@@ -61,38 +102,46 @@ class MessageParser(Parser):
     def reset(self) -> None:
         super().reset()
         self._unread = bytearray()
+        self._awaited = 0
 
     async def parse(self, data: bytes = b"") -> None:
         """Give on each whole message and line of what has arrived. Raises ProtocolError where neither begins."""
-        self._unread.extend(data)
-        while (end := self._unread.find(_LINE_END)) >= 0:
-            line = bytes(self._unread[:end])
-            kind = line[: line.find(b" ")].upper()
-            if kind not in _WORDS:
-                del self._unread[: end + len(_LINE_END)]
-                await super().parse(line + _LINE_END)
-                if self.buf:  # too long for it to judge
-                    raise ProtocolError("nats: unknown protocol")
-            elif not await self._message(kind, line):
-                return
+        unread = self._unread  # of this connection: a lost one's is set aside
+        unread += data
+        if len(unread) < self._awaited:
+            return
+        arrived, begin = bytes(unread), 0
+        try:
+            while (end := arrived.find(_LINE_END, begin)) >= 0:
+                line, payload_at = arrived[begin:end], end + len(_LINE_END)
+                words = line.split(b" ")
+                kind = words[0].upper()
+                if kind not in _WORDS:
+                    begin = payload_at
+                    await self._line(line + _LINE_END)
+                    continue
+                sid, reply, header_size, size = _arguments(kind, words)
+                over = payload_at + size
+                self._awaited = over + len(_LINE_END) - begin
+                if len(arrived) < begin + self._awaited:
+                    return
+                begin += self._awaited
+                headers = arrived[payload_at : payload_at + header_size] or None
+                payload = arrived[payload_at + header_size : over]
+                await self.nc._process_msg(sid, words[1], reply, payload, headers)  # noqa: SLF001 - as its own parser
+            self._awaited = 0
+        finally:
+            del unread[:begin]
 
-    async def _message(self, kind: bytes, line: bytes) -> bool:
-        """Whether the message that `line` begins has arrived whole, and was given on."""
-        sid, subject, reply, header_size, size = _arguments(kind, line)
-        begin = len(line) + len(_LINE_END)
-        end = begin + size
-        if len(self._unread) < end + len(_LINE_END):
-            return False
-        headers = bytes(self._unread[begin : begin + header_size]) or None
-        payload = bytes(self._unread[begin + header_size : end])
-        del self._unread[: end + len(_LINE_END)]
-        await self.nc._process_msg(sid, subject, reply, payload, headers)  # noqa: SLF001 - as its own parser
-        return True
+    async def _line(self, line: bytes) -> None:
+        """What is no message is nats-py's to judge."""
+        await super().parse(line)
+        if self.buf:  # too long for it
+            raise ProtocolError("nats: unknown protocol")
 
 
-def _arguments(kind: bytes, line: bytes) -> tuple[int, bytes, bytes, int, int]:
-    """Subscription, subject, reply subject, bytes of headers, and bytes in all. Raises ProtocolError."""
-    words = line.split(b" ")
+def _arguments(kind: bytes, words: list[bytes]) -> tuple[int, bytes, int, int]:
+    """Subscription, reply subject, bytes of headers, and bytes in all. Raises ProtocolError."""
     extra = len(words) - _WORDS[kind]
     try:
         header_size = int(words[-2]) if kind == b"HMSG" else 0
@@ -101,4 +150,4 @@ def _arguments(kind: bytes, line: bytes) -> tuple[int, bytes, bytes, int, int]:
         raise ProtocolError("nats: malformed MSG") from error
     if extra not in (0, 1) or not 0 <= header_size <= size:
         raise ProtocolError("nats: malformed MSG")
-    return sid, words[1], words[3] if extra else b"", header_size, size
+    return sid, words[3] if extra else b"", header_size, size

@@ -26,7 +26,6 @@ HEARTBEAT_S = 1.0
 SILENCE_S = 2.5
 POLL_S = 0.5
 CHECK_EVERY_S = 30.0
-BUFFER_MESSAGES = 2000
 CONSUMER_KEPT_S = 30
 
 _PAUSE_S = 0.5
@@ -110,10 +109,10 @@ class Follower:
 
     async def _consume(self) -> AsyncGenerator[Page]:
         """Messages of one consumer, until in doubt: then what was not given on yet is read again."""
-        arrived: asyncio.Queue[Msg] = asyncio.Queue(BUFFER_MESSAGES)
+        arrived: asyncio.Queue[Msg] = asyncio.Queue()
         inbox = self._wire.client.new_inbox()
         delivery = 0
-        async with self._wire.listening(inbox, arrived.put):
+        async with self._wire.listening(inbox, arrived.put_nowait):
             page: Page = [Caught(revision=self._last)] if await self._create(inbox) == 0 else []
             while True:
                 if page and arrived.empty():

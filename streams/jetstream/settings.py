@@ -35,6 +35,11 @@ class BusSettings(msgspec.Struct, frozen=True, kw_only=True):
     regression_after_s: float = 15.0
     receive_wait_s: float = 3.0
 
+    @property
+    def tls_only(self) -> bool:
+        """Whether somebody asked for TLS: by an address, or by the authority to trust."""
+        return self.tls_ca is not None or any(url.startswith(("tls://", "wss://")) for url in self.urls)
+
 
 def credentials(settings: BusSettings) -> dict[str, Any]:
     """What nats-py's `connect` wants to know of us. Raises SettingsError, naming the file, if one cannot be read."""

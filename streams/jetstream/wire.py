@@ -17,7 +17,7 @@ import itertools
 import json
 import re
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
 from typing import Any, TypeVar
 
@@ -62,9 +62,6 @@ class Replies:
     def put(self, arrived: Msg | StreamError) -> None:
         self._arrived.put_nowait(arrived)
 
-    async def arrive(self, message: Msg) -> None:
-        self.put(message)
-
     async def next(self, within_s: float) -> Msg:
         """The next answer. Raises NoAnswerError, NotPermittedError, or BusUnreachableError if nobody listens."""
         try:
@@ -84,7 +81,7 @@ class Wire:
 
     def __init__(self, settings: BusSettings) -> None:
         self.settings = settings
-        self.client = Connection()
+        self.client = Connection(tls_only=settings.tls_only)
         self.api_prefix = settings.api_prefix or OWN_API
         self._inbox = ""
         self._tokens = itertools.count()
@@ -129,7 +126,7 @@ class Wire:
             **options,
         )
         self._inbox = self.client.new_inbox()
-        await self.client.subscribe(f"{self._inbox}.*", cb=self._on_reply, pending_msgs_limit=0, pending_bytes_limit=0)
+        await self.client.hear(f"{self._inbox}.*", self._on_reply)
 
     @property
     def closed(self) -> bool:
@@ -168,21 +165,21 @@ class Wire:
         """As `replies`, on a subscription of their own: a pulled message bears its stream's subject, not our inbox."""
         async with self.replies() as replies:
             replies.inbox = self.client.new_inbox()
-            async with self.listening(replies.inbox, replies.arrive):
+            async with self.listening(replies.inbox, replies.put):
                 yield replies
 
     @asynccontextmanager
-    async def listening(self, subject: str, hear: Callable[[Msg], Awaitable[None]]) -> AsyncIterator[None]:
-        """Give every message on `subject` to `hear`, one after the other; what waits for it is not dropped."""
+    async def listening(self, subject: str, hear: Callable[[Msg], None]) -> AsyncIterator[None]:
+        """Give every message on `subject` to `hear`, in order. Raises BusUnreachableError while not connected."""
         try:
-            subscription = await self.client.subscribe(subject, cb=hear, pending_msgs_limit=0, pending_bytes_limit=0)
+            subscription = await self.client.hear(subject, hear)
         except (nats.errors.Error, OSError) as error:
             raise BusUnreachableError(f"not connected: {self._last_error}") from error
         try:
             yield
         finally:
             with suppress(nats.errors.Error, OSError):
-                await subscription.unsubscribe()
+                await self.client.unhear(subscription)
 
     async def send(
         self, subject: str, data: bytes, *, replies: Replies | None, headers: dict[str, str] | None = None
@@ -238,7 +235,7 @@ class Wire:
             await asyncio.sleep(pause_s)
             pause_s = min(0.5, pause_s * 2)
 
-    async def _on_reply(self, message: Msg) -> None:
+    def _on_reply(self, message: Msg) -> None:
         replies = self._open.get(message.subject.rpartition(".")[2])
         if replies is not None:
             replies.put(message)

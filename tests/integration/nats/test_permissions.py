@@ -281,6 +281,35 @@ async def test_a_server_that_speaks_tls_alone_is_reached_only_by_who_trusts_it(t
             await Wire(replace(settings, tls_ca=None, connect_within_s=1.0)).connect()
 
 
+@pytest.mark.parametrize("asked", ["tls://", "an authority"])
+async def test_whoever_stands_between_and_hides_that_the_server_has_tls_learns_nothing(
+    tmp_path: Path, asked: str
+) -> None:
+    operator, said = Operator(tmp_path / "operator", GRANTS), list[bytes]()
+
+    async def pretend(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(
+            b'INFO {"server_id":"x","version":"2.12.0","max_payload":1048576,"headers":true,"nonce":"AAAA"}\r\n'
+        )
+        said.append(await reader.read())
+        writer.close()
+
+    server = await asyncio.start_server(pretend, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    settings = BusSettings(
+        urls=(f"{'tls' if asked == 'tls://' else 'nats'}://localhost:{port}",),
+        tls_ca=None if asked == "tls://" else operator.authority,
+        creds=operator.creds("ana"),
+        connect_within_s=1.0,
+    )
+    with pytest.raises(BusUnreachableError, match="offers no TLS"):
+        await Wire(settings).connect()
+    server.close()
+    await server.wait_closed()
+    assert said
+    assert not any(said)
+
+
 async def test_credentials_of_another_operator_are_refused_and_no_secret_is_told(tmp_path: Path) -> None:
     operator, other = Operator(tmp_path / "operator", GRANTS), Operator(tmp_path / "other", GRANTS)
     async with one_node(tmp_path, more=operator.server_config()) as server:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+
 import pytest
 from nats.aio.msg import Msg
 from nats.errors import ProtocolError
@@ -35,12 +37,15 @@ class Reading(Connection):
         super().__init__()
         self.read: list[object] = []
         self.parser = MessageParser(self)
+        self.on_ping: Callable[[], Awaitable[None]] | None = None
 
     async def _process_msg(self, sid: int, subject: bytes, reply: bytes, data: bytes, headers: bytes | None) -> None:
         self.read.append((sid, subject, reply, data, headers))
 
     async def _process_ping(self) -> None:
         self.read.append("ping")
+        if self.on_ping is not None:
+            await self.on_ping()
 
     async def _process_pong(self) -> None:
         self.read.append("pong")
@@ -67,6 +72,20 @@ async def test_messages_are_read_whole_however_they_arrive(size: int) -> None:
 async def test_a_line_that_no_server_writes_ends_the_connection_and_not_its_reader(line: bytes) -> None:
     with pytest.raises(ProtocolError):
         await Reading().parser.parse(line)
+
+
+async def test_a_line_that_ends_a_connection_takes_nothing_of_the_next_with_it() -> None:
+    reading = Reading()
+    before = b"MSG a.b 1 3\r\nabc\r\n"
+
+    async def lost() -> None:
+        reading.parser.reset()
+        await reading.parser.parse(b"MSG a.b 2 300\r\nabc")
+
+    reading.on_ping = lost
+    await reading.parser.parse(before + b"PING\r\n" + before)
+    await reading.parser.parse(b"x" * 297 + b"\r\n")
+    assert [each[0] for each in reading.read if isinstance(each, tuple)][-1] == 2
 
 
 async def test_after_a_lost_connection_nothing_of_it_is_left_to_be_read() -> None:
