@@ -83,9 +83,13 @@ async def told_of(session: Session, job: str) -> FleetEntry | None:
     return decode(held.data) if held is not None else None
 
 
-async def controls(session: Session) -> Controls:
-    """The tenant's controls as they stand; never less than a receipt of this session told of."""
-    return fold_controls(Controls(), (await session.maybe(CONTROLS)).entries)
+async def controls(session: Session, *, until: int | None = None) -> Controls:
+    """The tenant's controls as they stand; never less than a receipt of this session told of.
+
+    `until`: as they stood at that revision, which jobs and controls count together.
+    """
+    entries = (await session.maybe(CONTROLS)).entries
+    return fold_controls(Controls(), (each for each in entries if until is None or each.revision <= until))
 
 
 async def frame_of(session: Session, read: Read, *, live: bool = False, then: bool = False) -> Frame:
@@ -96,7 +100,9 @@ async def frame_of(session: Session, read: Read, *, live: bool = False, then: bo
     tool = session.tool
     if then:
         at = read.record.at or now()
-        return Frame(read.record, Around(now=at, read_at=at), tool.screen, replace(tool.times(), now=at))
+        stood = await controls(session, until=read.record.revision)
+        around = Around(now=at, controls=stood, read_at=at)
+        return Frame(read.record, around, tool.screen, replace(tool.times(), now=at))
     living = await beats(session)
     spec = read.record.spec
     cluster = spec.cluster if spec is not None else ""
