@@ -78,6 +78,7 @@ def gone(tool: Tool, options: GoneOptions) -> Exit:
         cluster,
         typed=True,
     )
+    tool.screen.hint(f"{tool.settings.where(cluster)}     answer for {cluster} as gone")
     by = tool.settings.actor
     served = AgentOptions(
         cluster=cluster, directory=Path(options.directory), metrics=options.metrics, attested_by=by, reason=reason

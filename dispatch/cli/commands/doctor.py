@@ -60,6 +60,8 @@ def _found(tool: Tool, options: DoctorOptions) -> tuple[Finding, ...]:
     if options.monitoring and settings.address is not None:
         urls = tuple(url.strip() for url in options.monitoring.split(","))
         settings = replace(settings, address=replace(settings.address, monitoring=urls))
+    if options.probe and settings.local_dir is not None:
+        tool.screen.hint(f"{settings.where('local')}     make one gated object and stop it")
     return tool.run(examine(settings, words, single=options.single, probe=options.probe))
 
 

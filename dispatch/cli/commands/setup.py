@@ -64,8 +64,9 @@ def _made(tool: Tool, options: SetupOptions) -> Exit:
     from dispatch.cli.session import bus_settings
     from dispatch.setup import set_up
 
-    layout = _layout(options)
-    report = tool.run(set_up(bus_settings(tool.settings, name="dispatch-setup"), layout))
+    layout, settings = _layout(options), bus_settings(tool.settings, name="dispatch-setup")
+    tool.screen.hint(f"{tool.settings.bus_name()}     make what is missing")
+    report = tool.run(set_up(settings, layout))
     tool.answer("setup", report, lambda: _lines(report, layout))
     return Exit.DONE
 
@@ -104,8 +105,9 @@ def _restore(tool: Tool, options: SetupOptions, path: Path) -> Exit:
             code="bad-usage",
         )
     _ask(tool, options, f"{manifest.jobs} jobs, {manifest.events:,} events, to r{manifest.last_revision}")
-    layout = replace(_layout(options), installation=manifest.installation)
-    report = tool.run(_loaded(bus_settings(tool.settings, name="dispatch-setup"), layout, path))
+    layout, settings = _layout(options), bus_settings(tool.settings, name="dispatch-setup")
+    tool.screen.hint(f"{tool.settings.bus_name()}     restore {path}")
+    report = tool.run(_loaded(settings, replace(layout, installation=manifest.installation), path))
     lines = [
         f"restored {report.messages:,} messages up to r{report.last_revision} as generation {report.generation}",
         "older writers are refused from now on; supervisors start again by themselves",

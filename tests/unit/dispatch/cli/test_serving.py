@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,27 @@ from dispatch.cli.commands import setup
 from dispatch.cli.errors import CliError
 from dispatch.cli.main import run
 from dispatch.cli.params import ChangeFlags
+from dispatch.exporting import Manifest
+from streams.errors import BusUnreachableError
+from streams.jetstream.setup import SetupReport
 from tests.driver import Driver
 from tests.unit.dispatch.cli.stage import Stage
 
 GONE = ["agent", "gone", "--cluster", "old", "--reason", "sold", "--tenant", "nlp", "--nats", "nats://127.0.0.1:9"]
+
+MANIFEST = Manifest(
+    at=datetime(2026, 1, 1, tzinfo=UTC),
+    installation="d0123",
+    generation=1,
+    tenants=("nlp",),
+    jobs=1,
+    events=9,
+    bytes=1000,
+    sha256="0" * 64,
+    first_revision=1,
+    last_revision=9,
+    whole=True,
+)
 
 
 @pytest.fixture
@@ -43,8 +61,10 @@ def test_a_dry_run_of_agent_gone_asks_sends_and_serves_nothing(
     assert said.endswith("nothing was sent, and nothing is served\n")
     assert run([*GONE, "--dry-run"]) == 0
     assert (served, list(tmp_path.iterdir())) == ([], [])
+    capsys.readouterr()
     assert run([*GONE, "--confirm", "old"]) == 0
     assert served == ["old"]
+    assert capsys.readouterr().err.startswith("--nats 127.0.0.1:9 · nlp @ old     answer for old as gone\n")
 
 
 def test_a_dry_run_of_agent_gone_still_wants_its_cluster_and_its_reason(
@@ -72,3 +92,32 @@ def test_a_restore_in_a_protected_context_is_confirmed_with_the_option_that_it_n
     words = ["setup", "--new-generation", "--from", "no-such-export", "--yes", "--confirm", "restore"]
     assert run(words) == 2
     assert "no-such-export" in capsys.readouterr().err
+
+
+def test_a_setup_says_which_bus_it_changes_before_it_connects(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    said_before: list[str] = []
+
+    async def set_up(*_: object) -> SetupReport:
+        said_before.append(capsys.readouterr().err)
+        return SetupReport(created=("history-1",), kept=(), generation=1)
+
+    monkeypatch.setattr("dispatch.setup.set_up", set_up)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    assert run(["setup", "--nats", "nats://admin:hidden@127.0.0.1:9"]) == 0
+    assert said_before == ["--nats 127.0.0.1:9     make what is missing\n"]
+
+
+def test_a_restore_that_needs_no_answer_says_which_bus_it_changes_all_the_same(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    async def loaded(*_: object) -> None:
+        raise BusUnreachableError("nobody listens")
+
+    monkeypatch.setattr("dispatch.cli.commands.setup._loaded", loaded)
+    monkeypatch.setattr("dispatch.exporting.read_manifest", lambda _: MANIFEST)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    words = ["setup", "--new-generation", "--from", "all.jsonl", "--yes", "--nats", "nats://127.0.0.1:9"]
+    assert run(words) == 6
+    assert capsys.readouterr().err.startswith("--nats 127.0.0.1:9     restore all.jsonl\nerror: ")
