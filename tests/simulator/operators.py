@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from adapters.simulated.slurm_job import SlurmJob
 from adapters.simulated.trainjob import TrainJob
 from dispatch.supervisor import Result
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from tests.simulator.world import World
 
 QUEUES_FOR_EVER = timedelta(minutes=15)
-VERBS = ("cancel", "hold", "release", "requeue", "dispose", "attest", "resubmit", "repeat", "controls")
+VERBS = ("submit", "cancel", "hold", "release", "requeue", "dispose", "attest", "resubmit", "repeat", "controls")
 
 
 class Waiting:
@@ -87,6 +89,8 @@ class Operators:
     def _build(self, verb: str, record: Record) -> Command | None:
         draws = self.world.draws
         match verb:
+            case "submit":
+                return self._submit_again()
             case "cancel":
                 unknown = (commands.IfUnknown.RECORD, commands.IfUnknown.REFUSE)[draws.below(2)]
                 return commands.CancelJob(**self._base(), if_unknown=unknown)
@@ -105,6 +109,16 @@ class Operators:
                 return self._controls()
             case _:
                 return draws.pick(self._sent) if self._sent else None
+
+    def _submit_again(self) -> Command:
+        """This job or another one under its name, by a new command or under the id of one that was sent before."""
+        draws = self.world.draws
+        base, spec = self._base(), self.world.swarm.spec
+        if draws.below(4) == 3:
+            spec = replace(spec, attempts_max=1 + spec.attempts_max % 3)
+        if self._sent and draws.below(4) == 3:
+            base["command"] = draws.pick(self._sent).command
+        return commands.SubmitJob(**base, spec=spec, plan=self.world.swarm.plan)
 
     def _controls(self) -> Command:
         draws = self.world.draws
@@ -158,12 +172,18 @@ class Operators:
     def diligent(self, record: Record) -> Command | None:
         """The one thing that a person who reads `dispatch why` would do next, or None."""
         base = self._base
+        if record.empty:
+            return self.submit()
         if record.strange:
             ref = MessageRef(revision=record.strange[0].revision)
             return commands.Dispose(**base(), target=ref, disposition=Disposition.IGNORE)
         lacked = self._lacked(record)
         if lacked is not None:
-            return commands.Dispose(**base(), target=lacked, disposition=Disposition.IGNORE)
+            # What runs may be left alone, or ended; of what only a message tells there is nothing to end.
+            stop = isinstance(lacked, ObjectRef) and self.world.draws.below(2) == 1
+            return commands.Dispose(
+                **base(), target=lacked, disposition=Disposition.STOP if stop else Disposition.IGNORE
+            )
         for cluster in (None, self.world.cluster.name):
             # An order of before, late on the bus, may have undone what was put right.
             if self._controls_now().standing(cluster).keeps(self.world.now):
@@ -229,6 +249,8 @@ def _fits(verb: str, record: Record) -> bool:
     """Whether there is something for this command to change, as far as the history tells."""
     held = record.canonical()
     match verb:
+        case "submit":
+            return record.empty
         case "requeue":
             return held is not None and held.phase is Phase.RUNNING and not record.over
         case "resubmit":

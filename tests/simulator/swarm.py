@@ -36,7 +36,7 @@ TRANSPORT = (
     "crash",
     "clock-jump",
 )
-PEOPLE = ("cancel", "hold", "release", "requeue", "dispose", "attest", "controls", "resubmit", "repeat")
+PEOPLE = ("submit", "cancel", "hold", "release", "requeue", "dispose", "attest", "controls", "resubmit", "repeat")
 SLURM = (
     "purge",
     "row-lost",
@@ -96,10 +96,14 @@ THEMES: dict[str, tuple[str, ...]] = {
     "flicker": ("hide", "read-stale"),
     "resubmitted": ("requeue", "resubmit", "call-late"),
     "re-held": ("hold", "release", "call-late", "slow-start"),
+    "attested": ("attest", "lose-node", "preempt"),
+    "left-behind": ("foreign", "lose-node", "dispose", "slow-end"),
+    "own-way": ("own-requeue", "hand-requeue", "lose-node", "requeue"),
+    "restored": ("restore", "submit", "call-late"),
 }
 THEMED = (40, 160, 320)
 # What would keep a gate shut if it came often.
-SELDOM = ("foreign",)
+SELDOM = ("foreign", "restore")
 BEGINS = {
     "late": "",
     "late-looks": "",
