@@ -60,7 +60,7 @@ def soaked(given: argparse.Namespace) -> int:
     say(f"soak from seed {given.seed}: {much}{given.minutes:g} min, {given.processes} processes")
     done = soak_by_many(wanted, write)
     say(report(done))
-    return int(bool(done.broken))
+    return int(done.failed)
 
 
 def mutants(given: argparse.Namespace) -> int:

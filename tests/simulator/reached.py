@@ -1,11 +1,12 @@
-"""Which branches of the core simulation alone reaches, and by which runs.
+"""Which branches of the core, and which reasons of a decision, simulation alone reaches, and by which runs.
 
     python -m tests.simulator.reached                    # the stories and the recorded runs: is everything reached?
     python -m tests.simulator.reached --stories          # the stories alone
     python -m tests.simulator.reached --seeds 3000       # fresh runs: record the few that reach all there is to reach
 
-A branch that no run reaches is named in `UNREACHED` with its reason, or it is a failure. Branches are counted by
-coverage.py, under the scripted ways (`scenarios/`) and seeded runs only: no unit test has a part in it.
+A branch that no run reaches is named in `UNREACHED` with its reason, or it is a failure; so is a reason that no run
+gives. Branches are counted by coverage.py, under the scripted ways (`scenarios/`) and seeded runs only: no unit test has
+a part in it.
 """
 
 from __future__ import annotations
@@ -21,8 +22,10 @@ from typing import NamedTuple
 
 import coverage
 
-from tests.simulator.run import run
+from streams.messages.reasons import Reason
+from tests.simulator.run import Ran, run
 from tests.simulator.scenarios.every import STORIES
+from tests.simulator.script import Script
 from tests.simulator.silent import silence
 from tests.simulator.unreached import UNREACHED
 
@@ -37,6 +40,7 @@ MEASURED = (
 RECORDED = Path(__file__).with_name("reaching.txt")
 PAGE = ROOT / "docs/simulator/coverage.md"
 Jump = tuple[str, int, int]
+Play = Callable[[], Script | Ran]
 
 
 class Reach(NamedTuple):
@@ -53,41 +57,55 @@ class Reach(NamedTuple):
 
 
 class Measured:
-    """Runs under coverage, each for itself and all together. `broken`: those in which a law broke; they count not."""
+    """Runs under coverage, each for itself and all together.
+
+    `reasons`: those of the decisions that any of them appended. `broken`: runs in which a law broke; they count not.
+    """
 
     def __init__(self) -> None:
         files = [str(ROOT / pattern) for pattern in MEASURED]
         self._coverage = coverage.Coverage(branch=True, include=files, data_file=None, config_file=False)
         self._coverage.set_option("run:core", "ctrace")  # the newer core tells each line once, whichever run it was
         self.jumps: dict[str, frozenset[Jump]] = {}
+        self.reasons: dict[str, set[Reason]] = {}
         self.broken: list[str] = []
 
-    def run(self, name: str, play: Callable[[], object]) -> bool:
+    def run(self, name: str, play: Play) -> bool:
         """Play it; whether it went somewhere that no run before it did."""
         self._coverage.start()
         self._coverage.switch_context(name)
         try:
-            play()
+            played = play()
         finally:
             self._coverage.stop()
         data = self._coverage.get_data()
         data.set_query_context(name)
         went = frozenset((file, a, b) for file in data.measured_files() for a, b in data.arcs(file) or ())
-        fresh = not went <= self._all()
+        fresh = not went <= self._all() or not played.world.watch.reasons <= self._given()
         if fresh:
             self.jumps[name] = went
+            self.reasons[name] = played.world.watch.reasons
         return fresh
+
+    def unreasoned(self) -> list[str]:
+        """Reasons that no decision of these runs gave."""
+        given = self._given()
+        return [reason.value for reason in Reason if reason not in given]
+
+    def _given(self) -> set[Reason]:
+        return set[Reason]().union(*self.reasons.values())
 
     def _all(self) -> frozenset[Jump]:
         return frozenset().union(*self.jumps.values())
 
     def fewest(self) -> list[str]:
-        """Runs that together went everywhere that any did: the one that adds most first."""
-        left, chosen = set(self._all()), []
+        """Runs that together went everywhere, and gave every reason, that any did: the one that adds most first."""
+        went: dict[str, set[Jump | Reason]] = {name: {*self.jumps[name], *self.reasons[name]} for name in self.jumps}
+        left, chosen = set[Jump | Reason]().union(*went.values()), []
         while left:
-            best = max(self.jumps, key=lambda name: (len(self.jumps[name] & left), name))
+            best = max(went, key=lambda name: (len(went[name] & left), name))
             chosen.append(best)
-            left -= self.jumps[best]
+            left -= went[best]
         return chosen
 
     def reach(self) -> list[Reach]:
@@ -149,13 +167,14 @@ def _named(text: str, line: int) -> str:
     return next((f.name for f in _functions(text) if f.lineno == line), f"line {line}")
 
 
-def seeded(name: str) -> Callable[[], object]:
+def seeded(name: str) -> Play:
     """The run that a line of `reaching.txt` names: a seed, and a shape or `-`."""
     seed, shape = name.split()
 
-    def play() -> None:
+    def play() -> Ran:
         ran = run(int(seed), shape=None if shape == "-" else shape)
         assert not ran.broken, f"{ran.law}: {ran.what}; make sim SEED={seed}"
+        return ran
 
     return play
 
@@ -190,7 +209,8 @@ def page(reached: list[Reach], runs: int) -> str:
         f"{runs} seeded runs (`tests/simulator/reaching.txt`), no unit test among them. A branch that is reached by none",
         "and not named below fails `tests/simulator/test_reached.py`.",
         "",
-        f"**{done} of {total} branches; all but the {len(UNREACHED)} named below.**",
+        f"**{done} of {total} branches; all but the {len(UNREACHED)} named below. Each of the {len(Reason)} reasons of a",
+        "decision is given in one of these runs; one that is not fails that test as well.**",
         "",
         "| file | branches | reached | named below |",
         "|---|---|---|---|",
@@ -229,9 +249,13 @@ def main() -> int:
     if given.page:
         PAGE.write_text(page(reached, len(names)))
     missing = [*measured.broken, *(f"{r.file}: {branch}" for r in reached for branch in r.unnamed)]
+    missing += [f"streams/messages/reasons.py: {reason}: no decision gave it" for reason in measured.unreasoned()]
     missed = {(r.file, branch) for r in reached for branch in r.missed}
     stale = [f"{file}: {branch}: reached, or gone" for file, branch in UNREACHED if (file, branch) not in missed]
-    say("\n".join([*missing, *stale]) or f"every branch is reached or named, by {len(names)} runs and the stories")
+    say(
+        "\n".join([*missing, *stale])
+        or f"every branch and reason is reached or named, by {len(names)} runs and the stories"
+    )
     return int(bool(missing or stale))
 
 

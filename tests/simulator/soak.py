@@ -14,6 +14,9 @@ from tests.simulator.mutants.search import recorded
 from tests.simulator.run import STEPS, Ran, run
 from tests.simulator.swarm import SHAPES
 
+# So many schedules over every shape give each reason of a decision: the rarest is that of one run in 330.
+WHOLE = 5_000
+
 
 class Soaked(msgspec.Struct, kw_only=True):
     """The sum of many runs. `ranges`: the first and the last seed of each stretch; `broken`: seed, law, what was seen."""
@@ -43,6 +46,12 @@ class Soaked(msgspec.Struct, kw_only=True):
     def unreached(self) -> list[str]:
         """Decision reasons that no run gave."""
         return [reason.value for reason in Reason if reason.value not in self.reasons]
+
+    @property
+    def failed(self) -> bool:
+        """Whether a law broke, or a soak long enough to give every reason did not give one."""
+        whole = self.seeds >= WHOLE and all(shape in self.shapes for shape in SHAPES)
+        return bool(self.broken) or (whole and bool(self.unreached))
 
     def add(self, ran: Ran) -> None:
         """One more run."""

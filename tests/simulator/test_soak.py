@@ -7,9 +7,11 @@ import signal
 import msgspec
 import pytest
 
+from streams.messages.reasons import Reason
 from tests.simulator import soaking
-from tests.simulator.soak import Soaked, report, soak
+from tests.simulator.soak import WHOLE, Soaked, report, soak
 from tests.simulator.soaking import Wanted, soak_by_many
+from tests.simulator.swarm import SHAPES
 
 SECONDS = 600.0
 
@@ -42,6 +44,18 @@ def test_a_report_names_the_stretches_that_were_run_and_what_broke_in_the_order_
     assert "Seeds 1 to 500, 751 to 1000: 750 schedules, 75,000 steps in 3 core seconds (25,000 steps per" in told
     assert told.index("| 7 | L2 |") < told.index("| 400 | L4 |") < told.index("| 760 | L9 |")
     assert "Laws broken: 3." in told
+
+
+def test_a_whole_soak_that_gave_not_every_reason_fails_and_a_short_one_does_not() -> None:
+    most = {reason.value: 1 for reason in Reason if reason is not Reason.BRAKE_TRIPPED}
+    every_shape = dict.fromkeys(SHAPES, 1)
+    short = Soaked(ranges=[(1, WHOLE - 1)], shapes=every_shape, reasons=most)
+    assert (short.unreached, short.failed) == (["brake-tripped"], False)
+    short.merge(Soaked(ranges=[(WHOLE, WHOLE)]))
+    assert short.failed
+    short.merge(Soaked(reasons={"brake-tripped": 1}))
+    assert not short.failed
+    assert not Soaked(ranges=[(1, WHOLE)], shapes={"kueue": WHOLE}).failed, "one shape alone does not give them all"
 
 
 def test_several_processes_run_each_seed_once() -> None:
