@@ -18,7 +18,7 @@ KEPT = Path(__file__).with_name("seeds.txt")
 DIGEST = Path(__file__).with_name("digest.txt")
 ROOT = Path(__file__).parents[2]
 
-# How long fresh seeds are tried, and from which one on: CI gives more, and another beginning each time.
+# How long fresh seeds are tried, and from which one on: .ci/run gives more, and another beginning each time.
 SECONDS = float(os.environ.get("SIMULATOR_SECONDS", "20"))
 FIRST_SEED = int(os.environ.get("SIMULATOR_SEED", "1"))
 
@@ -50,7 +50,7 @@ def test_every_shape_of_a_cluster_comes_to_rest(shape: str) -> None:
 
 
 def test_a_seed_is_the_same_world_on_every_python_and_under_every_hash_seed() -> None:
-    """What is kept was told by another Python; CI compares it on each."""
+    """What is kept may have been told by another Python: whichever runs this compares itself with it."""
 
     def told(hash_seed: str) -> str:
         environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(ROOT)}
