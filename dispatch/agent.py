@@ -25,6 +25,7 @@ from dispatch.exposition import exposed
 from streams.errors import BusClosedError
 from streams.jetstream.connect import JetStreamBus, connect
 from streams.jetstream.settings import BusSettings
+from streams.owned import make_own
 
 DRAIN_S = 20.0
 
@@ -50,9 +51,9 @@ async def serve(settings: BusSettings, options: AgentOptions, say: Callable[[str
     """Serve until `stop` is set, then finish what is in hand within the bound.
 
     Raises what connecting to the bus raises, BusClosedError when the bus closes the connection for good, and ValueError
-    when the directory belongs to another cluster, or metrics cannot be served on their address.
+    when the directory belongs to another cluster or others may write it, or metrics cannot be served on their address.
     """
-    options.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_own(options.directory)
     bus = await connect(settings)
     try:
         adapter = _adapter(options)

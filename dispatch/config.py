@@ -21,6 +21,7 @@ from pathlib import Path
 
 from dispatch.contexts import BusAddress, ConfigError, Context, ContextsFile, contexts_path, read_contexts
 from streams.addresses import shown
+from streams.owned import stranger
 from streams.subjects import is_token
 
 UP_FOLDER = ".dispatch"
@@ -279,8 +280,13 @@ def running_up(here: Path) -> Place | None:
 
 
 def read_up(folder: Path) -> Place | None:
-    """Where the `dispatch up` that keeps everything in `folder` says its bus is; None if none runs there."""
+    """Where the `dispatch up` that keeps everything in `folder` says its bus is; None if none of ours runs there.
+
+    A folder that others may write is passed over: below it, they would choose the bus and what runs on this machine.
+    """
     try:
+        if stranger(folder):
+            return None
         told = json.loads((folder / UP_FILE).read_text(encoding="utf-8"))
         if not isinstance(told, dict) or not _alive(int(told["pid"])):
             return None

@@ -32,6 +32,7 @@ from streams.jetstream.connect import JetStreamBus, connect
 from streams.jetstream.layout import Layout
 from streams.jetstream.server import OwnServer, start_server
 from streams.jetstream.settings import BusSettings
+from streams.owned import make_own
 from streams.tied import tied
 
 SHARDS = 8
@@ -80,7 +81,10 @@ class Up:
         Raises UpError, and what the bus's start raises. `before_stop` is awaited, supervisors still
         running, if it gives a coroutine.
         """
-        self.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        try:
+            make_own(self.directory)
+        except ValueError as error:
+            raise UpError(str(error)) from None
         with self._closing:
             self._lock()
             server = await start_server(self.directory / "bus", port=self.options.port, ends_with_us=True)

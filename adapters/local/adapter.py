@@ -24,6 +24,7 @@ from adapters.local.changes import ChangesReader
 from adapters.local.inbox import Inbox
 from adapters.local.settings import settle_settings
 from streams.messages.calls import JobName
+from streams.owned import make_own
 
 FIRST_LOOK_S, LOOK_MAX_S = 0.0005, 0.01
 DAEMON_LOOK_S, SPAWN_EVERY_S, START_WITHIN_S = 0.1, 0.2, 5.0
@@ -35,7 +36,7 @@ class LocalAdapter(AskingAdapter):
 
     `slots` and `base_dir` (from which a relative `workdir` starts) are the directory's: given, they are set for all
     who share it; by default they stay, or become this machine's processors and the present directory.
-    `reply_within_s` bounds every call. Raises ValueError if the directory belongs to another cluster.
+    `reply_within_s` bounds every call. Raises ValueError if the directory belongs to another cluster, or others may write it.
     """
 
     direct = True
@@ -52,7 +53,7 @@ class LocalAdapter(AskingAdapter):
         if not sys.platform.startswith("linux"):
             raise ValueError("the local adapter reads /proc, so it needs Linux")
         self.state_dir = state_dir.resolve()
-        self.state_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_own(self.state_dir)
         self.settings = settle_settings(self.state_dir, cluster=cluster, slots=slots, base_dir=base_dir)
         self.daemon_command: tuple[str, ...] | None = None
         self._reply_within_s = reply_within_s

@@ -191,6 +191,12 @@ def test_an_up_file_that_says_nothing_is_passed_over(home: Path, tmp_path: Path,
     assert bus_of(settings(home, here=tmp_path / "odd"))[0] == ("tls://nats-1.example:4222",)
 
 
+def test_an_up_in_a_folder_that_others_may_write_is_passed_over(home: Path, tmp_path: Path) -> None:
+    up(tmp_path / "planted")
+    (tmp_path / "planted" / ".dispatch").chmod(0o777)
+    assert bus_of(settings(home, here=tmp_path / "planted"))[0] == ("tls://nats-1.example:4222",)
+
+
 def test_the_settings_of_a_job_are_never_read(home: Path) -> None:
     names = ("TENANT", "JOB", "SUBMISSION", "RUN", "EPOCH")
     environ = {"XDG_CONFIG_HOME": str(home), "USER": "ana"}
