@@ -115,3 +115,13 @@ def test_under_nohup_a_closed_terminal_is_not_heard(place: Here) -> None:
         signal.signal(signal.SIGHUP, was)
     status = dict(line.split(":\t", 1) for line in Path(f"/proc/{up.pid}/status").read_text().splitlines())
     assert int(status["SigIgn"], 16) & 1 << signal.SIGHUP - 1
+
+
+def test_with_stop_jobs_every_tenants_job_is_cancelled_and_the_last_line_says_so(place: Here) -> None:
+    up = place.up("--stop-jobs")
+    a_job_runs(place)
+    typed(place, "submit", "long.yaml", "--tenant", "vision")
+    up.send_signal(signal.SIGINT)
+    _, told = up.communicate(timeout=READY_WITHIN_S)
+    assert (up.returncode, told.decode().splitlines()[-1]) == (0, "stopped; 2 jobs were cancelled")
+    assert [process for process in of_place(place.folder) if "runner" in " ".join(process.cmdline())] == []

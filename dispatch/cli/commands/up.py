@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,6 +12,9 @@ from dispatch.cli.errors import CliError
 from dispatch.cli.exits import Exit
 from dispatch.cli.params import command, option
 from dispatch.cli.tool import Tool
+
+if TYPE_CHECKING:
+    from dispatch.cli.stopping import Left
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,23 +35,34 @@ def up(tool: Tool, options: UpCommandOptions) -> Exit:
     from dispatch.up import UpError, UpOptions
     from dispatch.up import up as run
 
-    tenant = tool.flags.tenant or "default"
     settings = UpOptions(
         directory=Path(options.directory),
         slots=options.slots,
         supervisors=options.supervisors,
         port=options.port,
-        tenant=tenant,
+        tenant=tool.flags.tenant or "default",
     )
     told = Said(tool)
-    before = (lambda: cancel_open(tool, settings.directory, tenant)) if options.stop_jobs else None
+    stopped: list[Left] = []
+
+    async def stop_jobs() -> None:
+        stopped.append(await cancel_open(tool, settings.directory))
+
     try:
-        tool.run(run(settings, told.say, before))
+        tool.run(run(settings, told.say, stop_jobs if options.stop_jobs else None))
     except UpError as error:
         raise CliError("dispatch up cannot run", why=str(error), code="unsafe-settings") from error
-    left = "every job was cancelled" if options.stop_jobs else "jobs run on, `dispatch up` in this place finds them"
-    tool.screen.hint(f"stopped; {left}")
-    return Exit.DONE
+    return _ended(tool, stopped[0] if stopped else None)
+
+
+def _ended(tool: Tool, left: Left | None) -> Exit:
+    """Say what became of the jobs; loudly where it is not what was asked for."""
+    if left is None:
+        tool.screen.hint("stopped; jobs run on, `dispatch up` in this place finds them")
+        return Exit.DONE
+    say = tool.screen.hint if left.exit is Exit.DONE else tool.screen.complain
+    say(f"stopped; {left.sentence()}")
+    return left.exit
 
 
 @dataclass(slots=True)
