@@ -35,16 +35,37 @@ class Loop:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="dispatch-client", daemon=True)
         self._thread.start()
+        self._closing = threading.Lock()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """The result of `work`, or what it raised."""
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+        """The result of `work`, or what it raised. Raises RuntimeError once closed."""
+        with self._closing:
+            if self._loop.is_closed():
+                work.close()
+                raise RuntimeError("this client is closed")
+            running = asyncio.run_coroutine_threadsafe(work, self._loop)
+        return running.result()
 
     def close(self) -> None:
-        """End the thread; nothing may be running."""
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
+        """End the thread; work in hand is cancelled, and whoever waits for it gets CancelledError. Twice is once."""
+        with self._closing:
+            if self._loop.is_closed():
+                return
+            asyncio.run_coroutine_threadsafe(_cancel_others(), self._loop).result()
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join()
+            self._loop.close()
+
+    @property
+    def closed(self) -> bool:
+        return self._loop.is_closed()
+
+
+async def _cancel_others() -> None:
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)
 
 
 class Client:
@@ -61,7 +82,12 @@ class Client:
         self.close()
 
     def close(self) -> None:
-        """Disconnect."""
+        """Disconnect. A call that another thread waits in ends with `concurrent.futures.CancelledError`.
+
+        What it sent stays sent: its command may take effect.
+        """
+        if self._loop.closed:
+            return
         try:
             self._loop.run(self._inner.bus.close())
         finally:

@@ -134,6 +134,7 @@ class AsyncClient:
         self.actor = actor
         self.timeout_s = timeout_s
         self._fresh: set[str] = set()  # ids made here and not sent yet: nobody can have used them
+        self._refused_before: dict[str, Receipt] = {}  # under an id that is sent again: no answer to that
 
     async def __aenter__(self) -> Self:
         return self
@@ -219,11 +220,12 @@ class AsyncClient:
     async def publish(self, command: Command, *, deadline: float) -> int | None:
         """The command's sequence; None when it was sent and not acknowledged until `deadline` (monotonic).
 
-        Sent again under the same id until then: the record remembers command ids, so twice is once. An id that was
-        brought along is looked up first, since each record knows only its own job's: CommandIdUsedError.
+        Sent again under the same id until then: the record remembers command ids, so twice is once. Not a refusal,
+        though, which nothing records: what has its receipt is not sent again, and 0 is given for its sequence. An id
+        that was brought along is looked up first, since each record knows only its own job's: CommandIdUsedError.
         """
         if command.command not in self._fresh:
-            await self._check_id(command)
+            await self._look_up(command)
         self._fresh.discard(command.command)
         sent = False
         while True:
@@ -237,32 +239,46 @@ class AsyncClient:
             if time.monotonic() + _RESEND_S >= deadline:
                 return None
             await asyncio.sleep(_RESEND_S)
+            if sent and await self._answer_to(command) is not None:
+                return 0
 
-    async def _check_id(self, command: Command) -> None:
-        """Refuse an id whose receipt is another job's."""
+    async def _look_up(self, command: Command) -> None:
+        """Refuse an id whose receipt is another job's; remember a refusal, since the same may be accepted now."""
         receipt = await self.bus.buckets.get_receipt(self.tenant, command.command)
-        if receipt is not None and receipt.job != command.job:
+        if receipt is None:
+            return
+        if receipt.job != command.job:
             raise CommandIdUsedError(receipt, command.job)
+        if isinstance(outcome_of(receipt), Refused):
+            self._refused_before[command.command] = receipt
+
+    async def _answer_to(self, command: Command) -> Receipt | None:
+        """The receipt that answers this sending of `command`, if there is one by now and the bus tells it."""
+        try:
+            receipt = await self.bus.buckets.get_receipt(self.tenant, command.command)
+        except BusUnreachableError:
+            return None
+        if receipt is None or (receipt.job, receipt.verb) != (command.job, verb_of(command)):
+            return None
+        return None if receipt == self._refused_before.get(command.command) else receipt
 
     async def wait_receipt(self, command: Command, *, deadline: float) -> Receipt | None:
         """The command's receipt, or None when `deadline` (of `time.monotonic`) passed without one.
 
-        One under its id that is of another job or verb is no answer to it, and passed over.
+        One under its id that is of another job or verb is no answer to it, and passed over; so is a refusal from
+        before it was sent again.
         """
-        asked = (command.job, verb_of(command))
         pause = _POLL_FIRST_S
-        while True:
-            try:
-                receipt = await self.bus.buckets.get_receipt(self.tenant, command.command)
-            except BusUnreachableError:
-                receipt = None
-            if receipt is not None and (receipt.job, receipt.verb) == asked:
-                return receipt
-            left = deadline - time.monotonic()
-            if left <= 0:
-                return None
-            await asyncio.sleep(min(pause, left))
-            pause = min(_POLL_MAX_S, pause * 1.5)
+        try:
+            while (receipt := await self._answer_to(command)) is None:
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    break
+                await asyncio.sleep(min(pause, left))
+                pause = min(_POLL_MAX_S, pause * 1.5)
+        finally:
+            self._refused_before.pop(command.command, None)
+        return receipt
 
     async def receipt(self, command: str) -> Receipt | None:
         """What became of a command so far; None before a decision, or days after it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import asynccontextmanager
 
 import pytest
@@ -117,6 +118,24 @@ async def test_an_earlier_receipt_of_another_verb_is_not_the_answer_to_this_one(
     assert refused.receipt.code is RefusalCode.COMMAND_ID_USED
 
 
+async def test_a_refused_command_that_is_sent_again_is_told_what_became_of_it_now() -> None:
+    driver = Driver()
+    async with supervised(driver) as client:
+        early = await client.cancel("llama", said=Said(command="c-1"))
+        await client.submit("llama", SPEC)
+        now = await client.cancel("llama", said=Said(command="c-1"))
+    assert isinstance(early, Refused)
+    assert isinstance(now, Accepted)
+
+
+async def test_a_refused_command_that_is_sent_again_while_nobody_decides_is_stored_and_not_refused() -> None:
+    driver = Driver()
+    async with supervised(driver) as client:
+        assert isinstance(await client.cancel("llama", said=Said(command="c-1")), Refused)
+    again = await client_of(driver).cancel("llama", said=Said(command="c-1"))
+    assert isinstance(again, Stored)
+
+
 class Silent(MemoryCommands):
     """The way to the bus: what is sent is stored, and no answer comes back until the command was sent often enough."""
 
@@ -171,6 +190,16 @@ async def test_an_unanswered_command_is_sent_again_and_decided_once() -> None:
         assert len(await client.history("llama")) == 1
 
 
+async def test_an_unanswered_command_that_has_its_refusal_is_not_sent_again() -> None:
+    """Sent again it might be accepted, after its sender was told that nothing changed."""
+    driver = Driver()
+    way = Silent(driver)
+    async with supervised(driver):
+        outcome = await over(driver, way, timeout_s=3.0).cancel("nobody", said=Said(command="c-1"))
+    assert isinstance(outcome, Refused)
+    assert way.sent == 1
+
+
 async def test_a_bus_that_cannot_be_reached_is_an_error_and_nothing_was_sent() -> None:
     driver = Driver()
     with pytest.raises(BusUnreachableError):
@@ -213,6 +242,21 @@ def test_a_program_without_an_event_loop_has_the_same_methods() -> None:
         assert client.receipt(outcome.receipt.command) == outcome.receipt
         assert isinstance(client.cancel("nobody"), Refused)
         loop.run(_stop(serving))
+
+
+def test_closing_ends_the_calls_that_other_threads_wait_in() -> None:
+    loop = Loop()
+    client = Client(loop, client_of(loop.run(_driver()), timeout_s=300.0))
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(client.cancel, "llama")
+        while loop.run(client._inner.bus.commands.waiting()) == 0:
+            pass
+        client.close()
+        with pytest.raises(CancelledError):
+            waiting.result(timeout=60)
+    client.close()
+    with pytest.raises(RuntimeError, match="this client is closed"):
+        client.record("llama")
 
 
 async def _driver() -> Driver:
