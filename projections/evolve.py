@@ -193,9 +193,6 @@ def _requeue_authorized(record: Record, revision: int, envelope: Envelope, event
         cause=event.cause,
     )
     record = replace(record, requeues=(*record.requeues, intent))
-    held = record.objects.get(event.object)
-    if held is not None:
-        record = replace(record, objects={**record.objects, held.ref: sightings.answer(held, event.run)})
     return _spend(record, event.rule, event.budget_key)
 
 

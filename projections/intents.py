@@ -18,7 +18,7 @@ from projections.record import (
     Record,
     RunRecord,
 )
-from projections.sightings import Look, answer, put_run
+from projections.sightings import Look, put_run
 from streams.messages import events
 from streams.messages.events import Envelope
 from streams.messages.values import AttemptRef, HoldSeen, ObjectRef, Phase, ReplyOutcome, Verb
@@ -36,7 +36,7 @@ def put_attempt(record: Record, ref: AttemptRef, **changes: object) -> Record:
 
 
 def call_committed(record: Record, revision: int, envelope: Envelope, event: events.CallCommitted) -> Record:
-    """The record with this call open: its object opened, on its way back to its gate, or its run answered for."""
+    """The record with this call open: its object opened, or on its way back to its gate."""
     call = CallRecord(
         call=event.call,
         verb=event.verb,
@@ -70,8 +70,6 @@ def call_committed(record: Record, revision: int, envelope: Envelope, event: eve
             for r in record.requeues
         )
         record = replace(record, requeues=requeues)
-    elif event.run is not None and event.verb is Verb.HOLD:
-        held = answer(held, event.run)
     elif event.run is not None and event.verb in (Verb.OPEN, Verb.ADMIT, Verb.RELEASE):
         held = _opened(held, event.run, envelope, event)
     return replace(record, objects={**record.objects, held.ref: held})
@@ -116,13 +114,14 @@ def replied(record: Record, revision: int, number: int, envelope: Envelope, even
     if call is None or call.closed:
         return record
     call = replace(call, reply=event.outcome, reply_revision=revision, retry=event.retry, detail=event.detail)
-    calls = {
-        n: c
-        for n, c in record.calls.items()
-        if n >= call.call or (c.verb, c.object, c.reply) != (call.verb, call.object, call.reply) or not call.closed
-    }
+    calls = {n: c for n, c in record.calls.items() if n >= call.call or _alike(c) != _alike(call) or not call.closed}
     record = replace(record, calls={**calls, call.call: call})
     return _with_progress(record, number, envelope)
+
+
+def _alike(call: CallRecord) -> tuple[Verb, ObjectRef | None, int | None, ReplyOutcome | None]:
+    """What closed calls have in common of which the newest tells all."""
+    return call.verb, call.object, call.run, call.reply
 
 
 def _start_replied(record: Record, revision: int, ref: AttemptRef, event: events.CallReplied) -> Record:

@@ -27,8 +27,7 @@ class RunRecord(Value, frozen=True, kw_only=True):
     """One execution of one object. `begun`: processes may exist or have existed.
 
     `word_as_of`: when the latest word on its processes was given; a look after it that shows the run on takes the
-    word back. `again_as_of`: the Find that showed it alive after its end, under the same number. `answered`: the object
-    may run again after it, since a requeue of it was authorized, or a hold of ours took it off.
+    word back. `again_as_of`: the Find that showed it alive after its end, under the same number.
     """
 
     run: int
@@ -51,7 +50,6 @@ class RunRecord(Value, frozen=True, kw_only=True):
     proven: bool = False
     word_as_of: datetime | None = None
     again_as_of: datetime | None = None
-    answered: bool = False
 
     @property
     def unspoken(self) -> RunRecord:

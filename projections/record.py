@@ -100,7 +100,7 @@ class SubmissionRecord(Value, frozen=True, kw_only=True):
 
 
 class CallRecord(Value, frozen=True, kw_only=True):
-    """One committed call. Closed ones collapse: only the newest of a verb and object is kept.
+    """One committed call. Closed ones collapse: only the newest of a verb, object, run and reply is kept.
 
     `tries` counts those of this verb since anything new was last seen of the object.
     """
@@ -331,11 +331,28 @@ class Record(Value, frozen=True, kw_only=True):
             return None
         last = self.requeues[-1]
         newest = self.newest
-        if last.dropped or newest is None or last.object != newest.canonical:
+        if newest is None or last.object != newest.canonical:
             return None
         held = self.objects.get(last.object)
         if held is None or held.run > last.run:
             return None
-        call = self.calls.get(last.call) if last.call is not None else None
-        refused = call is not None and call.reply is ReplyOutcome.REFUSED and not call.retry
-        return None if refused else last
+        return None if self.came_to_nothing(last) else last
+
+    def came_to_nothing(self, intent: RequeueIntent) -> bool:
+        """Whether this requeue will never be carried out: dropped, or its newest call refused for good.
+
+        The newest alone tells: a repeat is committed only where a Find showed that the one before had no effect.
+        """
+        call = self.calls.get(intent.call) if intent.call is not None else None
+        return intent.dropped or (call is not None and call.reply is ReplyOutcome.REFUSED and not call.retry)
+
+    def answered(self, ref: ObjectRef, run: int) -> bool:
+        """Whether the object may run again after this run: a requeue of it is ordered, or a hold of ours took it off.
+
+        Neither counts once it came to nothing: then the run ended by itself, and that end needs the plan's word.
+        """
+        if any((i.object, i.run) == (ref, run) and not self.came_to_nothing(i) for i in self.requeues):
+            return True
+        holds = [c for c in self.calls_on(ref, Verb.HOLD) if c.run == run]
+        newest = max(holds, key=lambda c: c.call, default=None)
+        return any(c.done for c in holds) or (newest is not None and newest.reply is not ReplyOutcome.REFUSED)

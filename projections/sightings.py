@@ -40,12 +40,6 @@ def put_run(held: ObjectRecord, run: RunRecord) -> ObjectRecord:
     return replace(held, runs=tuple(sorted([*others, run], key=lambda r: r.run)))
 
 
-def answer(held: ObjectRecord, run: int) -> ObjectRecord:
-    """The object with it recorded that it may run again after this run."""
-    known = held.run_record(run)
-    return held if known is None else put_run(held, replace(known, answered=True))
-
-
 def _end_cause(known: Cause | None, seen: Cause | None) -> Cause | None:
     """A cause is refined once, while accounting had not answered; after that it stays."""
     if known is None or (not known.final and seen is not None):

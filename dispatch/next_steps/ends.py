@@ -65,7 +65,7 @@ def came_back(situation: Situation, held: ObjectRecord) -> RunRecord | None:
     over = [r for r in held.runs if r.begun and r.ended]
     if seen is None or seen.phase is not Phase.GATED or held.retired or not over:
         return None
-    return None if over[-1].answered and not seen.ranks_done else over[-1]
+    return None if situation.record.answered(held.ref, over[-1].run) and not seen.ranks_done else over[-1]
 
 
 def _cause_back(situation: Situation, run: RunRecord) -> Cause:

@@ -84,12 +84,12 @@ def open_sent(record: Record, held: ObjectRecord) -> CallRecord | None:
     return max(opens, key=lambda c: c.call, default=None)
 
 
-def came_back(held: ObjectRecord) -> RunRecord | None:
+def came_back(record: Record, held: ObjectRecord) -> RunRecord | None:
     """The run after which the object stands at its gate again though nobody ordered it, and nothing has answered."""
     over = [r for r in held.runs if r.begun and r.ended]
     if held.phase is not Phase.GATED or held.retired or held.missing or not over:
         return None
-    return None if over[-1].answered and not held.ranks_done else over[-1]
+    return None if record.answered(held.ref, over[-1].run) and not held.ranks_done else over[-1]
 
 
 def _ended_before(record: Record) -> bool:

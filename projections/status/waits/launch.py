@@ -36,9 +36,9 @@ def launching(picture: Picture) -> list[Waiting]:
         return []
     if held.phase is Phase.QUEUED:
         return _releases(picture, held) or [_queue(picture, held)]
-    if held.phase in (Phase.GATED, Phase.UNCLEAR) and record.pending_requeue() is None and came_back(held) is None:
-        return _gate(picture, held)
-    return []
+    if record.pending_requeue() is not None or came_back(record, held) is not None:
+        return []
+    return _gate(picture, held) if held.phase in (Phase.GATED, Phase.UNCLEAR) else []
 
 
 # the Start

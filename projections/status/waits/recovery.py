@@ -50,7 +50,7 @@ def open_end(picture: Picture) -> tuple[ObjectRecord | None, RunRecord | None] |
         return (None, None) if record.closed(newest) else None
     if held.ignored:
         return None
-    back = came_back(held)
+    back = came_back(record, held)
     if back is not None:
         return held, back
     return (held, held.run_record(held.run)) if held.accounted else None

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from streams.messages import events
+from streams.messages.plan import hold_key
 from streams.messages.reasons import Reason
-from streams.messages.values import ObjectRef, Phase, ReplyOutcome, Verb
-from tests.unit.dispatch.scene import PLAIN, opens, told
+from streams.messages.values import HoldKind, ObjectRef, Phase, ReplyOutcome, Verb
+from tests.unit.dispatch.scene import KUEUE, PLAIN, opens, told
 from tests.unit.projections.story import CALL_BOUND_S, CRASHED, Story, launched
 
 UNKNOWN, REFUSED = ReplyOutcome.UNKNOWN, ReplyOutcome.REFUSED
@@ -86,3 +87,66 @@ def test_a_run_that_would_leave_out_ranks_that_had_finished_is_never_admitted() 
     story.seen(story.look(ref, Phase.GATED, 1, ranks_done=1))
     assert opens(story) == []
     assert told(story) == [("OutcomeDecided", Reason.GIVE_UP)]
+
+
+# an order that came to nothing
+
+
+def ordered(run: int, *, hold: bool = False) -> tuple[Story, ObjectRef]:
+    """Run `run` is on, and a person ordered a requeue of it, or a hold at once."""
+    story, ref = launched()
+    story.opened(ref, run).later(30).running(ref, run)
+    if hold:
+        asked = events.HoldAsked(instance="h1", rule="person", kind=HoldKind.PERSON, now=True)
+        story.append(asked, Reason.PERSON_HOLD, command="h1")
+    return story, ref
+
+
+def back(story: Story, ref: ObjectRef, run: int) -> Story:
+    """A day later the scheduler brings the object to its gate by itself."""
+    return story.later(86400).seen(story.look(ref, Phase.GATED, run)).ceased(ref, run).ceased(ref, 0)
+
+
+def by_hold_now(story: Story, ref: ObjectRef) -> Story:
+    intent = events.RequeueAuthorized(
+        object=ref, run=0, rule="person", budget_key=hold_key("h1"), not_before_at=story.at
+    )
+    return story.append(intent, Reason.HOLD_NOW)
+
+
+def test_a_requeue_dropped_with_its_hold_is_no_word_for_the_run_after_a_later_end() -> None:
+    story, ref = ordered(0, hold=True)
+    by_hold_now(story, ref).later(1).hold_lifted("h1")
+    assert opens(back(story, ref, 1)) == []
+    assert told(story) == [("OutcomeDecided", Reason.GIVE_UP)]
+
+
+def test_a_requeue_that_was_refused_is_no_word_for_the_run_after_a_later_end() -> None:
+    story, ref = ordered(0)
+    story.requeue_authorized(ref, 0).call(Verb.REQUEUE, ref, run=0).replied(REFUSED, detail="Access/permission denied")
+    assert opens(back(story, ref, 1)) == []
+    assert told(story) == [("OutcomeDecided", Reason.GIVE_UP)]
+
+
+def test_a_requeue_that_was_carried_out_or_may_have_been_is_the_word_for_the_next_run() -> None:
+    for reply in (ReplyOutcome.DONE, UNKNOWN):
+        story, ref = ordered(0)
+        story.requeue_authorized(ref, 0).call(Verb.REQUEUE, ref, run=0).replied(reply)
+        assert opens(back(story, ref, 1)) == [(ref, 1)], reply
+
+
+def test_a_hold_that_was_refused_is_no_word_for_the_run_after_a_later_end() -> None:
+    """Kueue took its quota back by itself: that end is the plan's to answer."""
+    for retry in (True, False):
+        story, ref = ordered(1, hold=True)
+        story.call(Verb.HOLD, ref, run=1, instances=("h1",)).replied(REFUSED, retry=retry).later(1).hold_lifted("h1")
+        assert opens(back(story, ref, 1), KUEUE) == []
+        assert told(story, KUEUE) == [("SubmissionAuthorized", Reason.PLAN_RULE)]
+
+
+def test_a_hold_that_took_the_run_off_is_the_word_for_the_next_one_though_a_later_hold_was_refused() -> None:
+    story, ref = ordered(1, hold=True)
+    story.call(Verb.HOLD, ref, run=1, instances=("h1",)).replied()
+    back(story, ref, 1).call(Verb.HOLD, ref, run=1, instances=("h1",)).replied(REFUSED, retry=True)
+    story.hold_lifted("h1").later(120).seen(story.look(ref, Phase.GATED, 1))
+    assert ("SubmissionAuthorized", Reason.PLAN_RULE) not in told(story, KUEUE)
