@@ -68,7 +68,12 @@ class Way:
 
 
 class Driver:
-    """One job, one supervisor, one cluster. `asleep`: calls are committed and their supervisor dies before sending."""
+    """One job, one supervisor, one cluster. `asleep`: calls are committed and their supervisor dies before sending.
+
+    `on`: the cluster's name; another one is a class of its own.
+    """
+
+    on = CLUSTER
 
     def __init__(
         self, settings: SlurmSettings | KubeflowSettings | None = None, *, tenant: str = "nlp", job: str = "llama"
@@ -87,7 +92,7 @@ class Driver:
         ids = itertools.count(1)
         self.hands = Hands(
             history=self.bus.history,
-            adapter_of=lambda cluster: self.adapter if cluster == CLUSTER else None,
+            adapter_of=lambda cluster: self.adapter if cluster == self.on else None,
             clock=self.now,
             new_id=lambda: f"{next(ids):026d}",
             by="replica:sv-a",
@@ -101,9 +106,9 @@ class Driver:
         self, settings: SlurmSettings | KubeflowSettings
     ) -> tuple[SlurmCluster | KubeflowCluster, SlurmAdapter | KubeflowAdapter]:
         if isinstance(settings, SlurmSettings):
-            slurm = SlurmCluster(name=CLUSTER, clock=self.now, settings=settings, pace=SLURM)
+            slurm = SlurmCluster(name=self.on, clock=self.now, settings=settings, pace=SLURM)
             return slurm, SlurmAdapter(slurm, self.way)
-        kubeflow = KubeflowCluster(name=CLUSTER, clock=self.now, settings=settings, pace=KUBEFLOW)
+        kubeflow = KubeflowCluster(name=self.on, clock=self.now, settings=settings, pace=KUBEFLOW)
         return kubeflow, KubeflowAdapter(kubeflow, self.way)
 
     @property
@@ -137,7 +142,7 @@ class Driver:
         self, program: str = "sleep 1000", *, plan: RecoveryPlan | None = None, command: str = "c-submit", **spec: Any
     ) -> Answered:
         """Submit a job that runs this shell line on the simulated cluster."""
-        asked = JobSpec(cluster=CLUSTER, run=Run(command=("sh", "-c", program)), **spec)
+        asked = JobSpec(cluster=self.on, run=Run(command=("sh", "-c", program)), **spec)
         return await self.order(SubmitJob(**self.order_fields(command), spec=asked, plan=plan))
 
     async def submit_twice_over(self, **fields: Any) -> None:

@@ -19,7 +19,7 @@ LOOKED_AT_MAX = 8
 
 def job_names(context: click.Context, _parameter: click.Parameter, begun: str) -> list[str]:
     """The jobs whose names begin so."""
-    return _beginning(begun, _ask(context, lambda session: session.names()))
+    return _beginning(begun, _ask(context, _jobs))
 
 
 def cluster_names(context: click.Context, _parameter: click.Parameter, begun: str) -> list[str]:
@@ -72,10 +72,20 @@ async def _answered(context: click.Context, question: Callable[[Session], Awaita
         creds=given.get("creds"),
         inbox_prefix=given.get("inbox_prefix"),
         tenant=given.get("tenant"),
+        cluster=given.get("cluster"),
         timeout=WITHIN_S,
     )
     async with Tool(flags).session() as session:
         return await question(session)
+
+
+async def _jobs(session: Session) -> list[str]:
+    """Every job; of the cluster that was typed, where one was."""
+    from dispatch.cli.fleet import read_fleet
+
+    if session.tool.flags.cluster is None:
+        return await session.names()
+    return sorted(entry.job for entry in (await read_fleet(session)).entries)
 
 
 async def _clusters(session: Session) -> list[str]:

@@ -1,4 +1,4 @@
-"""Every job of a tenant in one read of the status bucket, and what the replicas say beside it."""
+"""Every job of a tenant, or of the cluster typed with `--cluster`, in one read of the status bucket; the replicas."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ class ClusterSeen:
 
 @dataclass(frozen=True, slots=True)
 class FleetRead:
-    """All jobs as the bucket holds them, listed; the replicas; commands that nobody has taken."""
+    """All jobs as the bucket holds them, listed; the replicas; commands that nobody has taken.
+
+    `cluster`: only jobs of this one are here; the replicas and the commands are the bus's all the same.
+    """
 
     tenant: str
     at: datetime
@@ -36,6 +39,7 @@ class FleetRead:
     living: Beats
     waiting: int | None
     checkpoint: Checkpoint | None
+    cluster: str | None = None
 
     @property
     def replicas(self) -> tuple[Beat, ...] | None:
@@ -58,7 +62,7 @@ class FleetRead:
         return 0 if self.living.names() else len(self.open)
 
     def clusters(self) -> list[ClusterSeen]:
-        """Every cluster that a job or a replica names."""
+        """Every cluster that a job or a replica names; of one cluster, this one."""
         times: dict[str, datetime | None] = {}
         for beat in self.replicas or ():
             for name, at in beat.clusters.items():
@@ -68,7 +72,8 @@ class FleetRead:
         for entry in self.open:
             counts[entry.cluster] = counts.get(entry.cluster, 0) + 1
             times[entry.cluster] = _newest(times.get(entry.cluster), entry.cluster_read_at)
-        return [ClusterSeen(name, times[name], counts.get(name, 0), name in silent) for name in sorted(times) if name]
+        shown = [name for name in sorted(times) if name and self.cluster in {None, name}]
+        return [ClusterSeen(name, times[name], counts.get(name, 0), name in silent) for name in shown]
 
 
 def _newest(one: datetime | None, other: datetime | None) -> datetime | None:
@@ -77,11 +82,13 @@ def _newest(one: datetime | None, other: datetime | None) -> datetime | None:
 
 async def read_fleet(session: Session) -> FleetRead:
     """One read of the bucket, of the heartbeats and of the command queue's length."""
+    typed = session.tool.flags.cluster
     held = [decode(each.data) async for each in session.bus.buckets.list_status(tenant=session.tenant)]
     at = now()
-    entries = tuple(listed([entry for entry in held if entry is not None], at))
+    entries = tuple(listed([each for each in held if each is not None and typed in {None, each.cluster}], at))
     living = await beats(session)
-    return FleetRead(session.tenant, at, entries, living, await _waiting(session), await _checkpoint(session))
+    waiting, checkpoint = await _waiting(session), await _checkpoint(session)
+    return FleetRead(session.tenant, at, entries, living, waiting, checkpoint, typed)
 
 
 async def retries_waiting(session: Session) -> tuple[FleetEntry, ...]:

@@ -12,6 +12,7 @@ from dispatch.cli.exits import Exit
 from dispatch.cli.fitting import check_fits
 from dispatch.cli.session import Session
 from dispatch.cli.tool import Tool
+from dispatch.cli.typed_cluster import agreed
 from dispatch.client import Said
 from dispatch.findings import Finding, fail, ok, warn
 from dispatch.jobfile import JobFile, JobFileError, read_job_file
@@ -26,6 +27,7 @@ async def examine_job(tool: Tool, source: str) -> tuple[Finding, ...]:
     data = _bytes(source)
     try:
         job = read_job_file(data, source=source, cluster=tool.settings.cluster.value)
+        agreed(tool, job, source)
     except JobFileError as error:
         return tuple(mistakes(error))
     findings = [ok("job", f"{source}: {_size(job)} on {job.spec.cluster}")]

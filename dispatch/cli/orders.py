@@ -14,6 +14,7 @@ from dispatch.cli.exits import Exit
 from dispatch.cli.session import Read, Session
 from dispatch.cli.times import Times
 from dispatch.cli.tool import Tool
+from dispatch.cli.typed_cluster import refuse_elsewhere, where_of
 from dispatch.client import Accepted, OrderFields
 from projections.status import since_of, state_of
 from streams.messages.commands import Command
@@ -48,6 +49,7 @@ def described(read: Read, times: Times) -> str:
 async def carry_out(session: Session, reads: Sequence[Read], order: Order) -> Exit:
     """Ask once, then send one command a job; `--dry-run` sends nothing. The highest exit code."""
     tool = session.tool
+    refuse_elsewhere(tool, reads)
     said = change.said(tool, required=order.needs_reason)
     if said.command is not None and len(reads) > 1:
         raise CliError("--command-id repeats one command, and these are several jobs", code="bad-usage")
@@ -62,16 +64,11 @@ async def carry_out(session: Session, reads: Sequence[Read], order: Order) -> Ex
     return change.show(tool, order.verb, told)
 
 
-def _where(tool: Tool, reads: Sequence[Read]) -> str:
-    clusters = sorted({read.record.spec.cluster for read in reads if read.record.spec is not None})
-    return tool.settings.where(", ".join(clusters) or None)
-
-
 def _say_what(tool: Tool, reads: Sequence[Read], order: Order, commands: Sequence[Command]) -> None:
     """Where it acts and what is about to be sent, with the id under which it is repeated."""
     names = ", ".join(read.job for read in reads[:8]) + (f" and {len(reads) - 8} more" if len(reads) > 8 else "")
     ids = f" (command {commands[0].command})" if len(commands) == 1 else ""
-    tool.screen.hint(f"{_where(tool, reads)}     {order.verb} {names}{ids}")
+    tool.screen.hint(f"{where_of(tool, reads)}     {order.verb} {names}{ids}")
 
 
 def _ask(tool: Tool, reads: Sequence[Read], order: Order) -> None:
@@ -79,7 +76,7 @@ def _ask(tool: Tool, reads: Sequence[Read], order: Order) -> None:
     if order.asks is None:
         return
     times = tool.times()
-    where = _where(tool, reads)
+    where = where_of(tool, reads)
     questions = [question for read in reads if (question := order.asks(read, times)) is not None]
     if not questions:
         return
@@ -119,7 +116,8 @@ async def chosen(session: Session, names: Sequence[str], labels: Sequence[str]) 
 
     found = await labelled(session, labels)
     if not found:
-        raise CliError(f"no open job has {', '.join(labels)}", do="dispatch list -l K=V", code="no-such-job")
+        where = f" on {session.tool.flags.cluster}" if session.tool.flags.cluster is not None else ""
+        raise CliError(f"no open job{where} has {', '.join(labels)}", do="dispatch list -l K=V", code="no-such-job")
     return [await session.exactly(name) for name in found]
 
 

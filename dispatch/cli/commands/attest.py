@@ -40,6 +40,7 @@ async def _attest(tool: Tool, options: AttestOptions) -> Exit:
     from dispatch.cli import change
     from dispatch.cli.ask import confirm
     from dispatch.cli.orders import Order, carry_out
+    from dispatch.cli.typed_cluster import refuse_elsewhere, where_of
     from dispatch.client import OrderFields
     from streams.messages.commands import AttestNodeOff
     from streams.messages.values import NodeAttested
@@ -47,17 +48,19 @@ async def _attest(tool: Tool, options: AttestOptions) -> Exit:
     change.reason_of(tool, required=True)
     async with tool.session() as session:
         reads = [await session.exactly(options.job)] if options.job else await _waiting(session, options.node)
+        refuse_elsewhere(tool, reads)
         runs = {read.job: run_waiting(read, options.node) for read in reads}
         waiting = [read for read in reads if runs[read.job] is not None]
         if not waiting:
+            where = f" of {tool.flags.cluster}" if tool.flags.cluster is not None else ""
             raise CliError(
-                f"nothing waits for node {options.node[:60]!r}", do="dispatch why JOB", code="no-such-object"
+                f"nothing waits for node {options.node[:60]!r}{where}", do="dispatch why JOB", code="no-such-object"
             )
         names = ", ".join(read.job for read in waiting)
         if not tool.change.dry_run:
             confirm(
                 tool,
-                f"{tool.settings.where()}     attest that {options.node} is {options.state}, for {names}?\n"
+                f"{where_of(tool, waiting)}     attest that {options.node} is {options.state}, for {names}?\n"
                 "If it is not, two executions may write the same checkpoint at once.",
                 options.node,
                 typed=True,
@@ -84,6 +87,21 @@ def run_waiting(read: Read, node: str) -> tuple[ObjectRef, int] | None:
 
 
 async def _waiting(session: Session, node: str) -> list[Read]:
-    """Every open job that waits for a proof about that node."""
+    """Every open job that waits for a proof about that node of one cluster. Raises CliError (2) if several have it."""
+    from dispatch.cli.typed_cluster import cluster_of, clusters_of, on_clusters
+
+    typed = session.tool.flags.cluster
     reads = [await session.maybe(name) for name in await session.names()]
-    return [read for read in reads if not read.record.settled and run_waiting(read, node) is not None]
+    waiting = [
+        read
+        for read in reads
+        if typed in {None, cluster_of(read)} and not read.record.settled and run_waiting(read, node) is not None
+    ]
+    if len(clusters := clusters_of(waiting)) > 1:
+        raise CliError(
+            f"{node[:60]!r} is waited for on {len(clusters)} clusters, and each has a node of its own by that name",
+            why=on_clusters(waiting),
+            do=f"the same with --cluster {' or --cluster '.join(clusters)}",
+            code="bad-usage",
+        )
+    return waiting

@@ -46,6 +46,7 @@ def list_(tool: Tool, options: ListOptions) -> Exit:
 
 async def _listing(tool: Tool, options: ListOptions) -> Exit:
     from dispatch.cli.fleet import read_fleet
+    from dispatch.cli.typed_cluster import where_shown
     from dispatch.cli.views.listing import header_line, list_lines
 
     states = _states(options.state)
@@ -59,8 +60,7 @@ async def _listing(tool: Tool, options: ListOptions) -> Exit:
         tool.document("list", data)
         return Exit.DONE
     times, screen = tool.times(), tool.screen
-    where = tool.settings.where().split(" @ ", maxsplit=1)[0]
-    screen.say(header_line(where, fleet, times, screen))
+    screen.say(header_line(where_shown(tool), fleet, times, screen))
     if shown:
         screen.lines(list_lines(shown, fleet, times, screen))
     _rest(tool, fleet, len(entries) - len(shown))

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from dispatch.cli.completing import job_names
 from dispatch.cli.exits import Exit
 from dispatch.cli.params import argument, command, option
 from dispatch.cli.tool import Tool
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +46,7 @@ async def _one(tool: Tool, options: StatusOptions, job: str) -> Exit:
 
 async def _everything(tool: Tool) -> Exit:
     from dispatch.cli.fleet import read_fleet
+    from dispatch.cli.typed_cluster import where_shown
     from dispatch.cli.views.listing import fleet_lines
 
     async with tool.session() as session:
@@ -64,6 +61,5 @@ async def _everything(tool: Tool) -> Exit:
         "unattended": fleet.unattended,
         "complete_to": fleet.checkpoint.complete_to if fleet.checkpoint else None,
     }
-    where = tool.settings.where().split(" @ ", maxsplit=1)[0]
-    tool.answer("fleet", data, lambda: fleet_lines(where, fleet, tool.times(), tool.screen))
+    tool.answer("fleet", data, lambda: fleet_lines(where_shown(tool), fleet, tool.times(), tool.screen))
     return Exit.DONE

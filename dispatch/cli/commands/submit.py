@@ -127,6 +127,7 @@ def _name(tool: Tool, options: SubmitOptions, written: str | None, stem: str) ->
 
 async def _give(session: Session, options: SubmitOptions, job: JobFile, name: str) -> int:
     from dispatch.cli import change
+    from dispatch.cli.typed_cluster import agreed
     from streams.messages.commands import SubmitJob
 
     tool = session.tool
@@ -136,6 +137,7 @@ async def _give(session: Session, options: SubmitOptions, job: JobFile, name: st
             do=f"--tenant {job.tenant}, with that tenant's credentials",
             code="bad-usage",
         )
+    agreed(tool, job, options.file or f"the spec of {options.of}")
     if tool.settings.local_dir is not None or tool.change.dry_run:
         await _check_cluster(session, job, options.file or f"the spec of {options.of}")
     fields = session.client.fields(name, change.said(tool, required=False))
