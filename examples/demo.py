@@ -20,13 +20,14 @@ from pathlib import Path
 EXAMPLES = Path(__file__).resolve().parent
 ROOT = EXAMPLES.parent
 WITHIN_S = 50.0
+CRASH_AT = 12
 
 TRAIN = """\
 version: 1
 cluster: local
 ranks_per_node: 2
 run:
-  command: [{python}, {trainer}, --steps, "30", --crash-at, "12", --dir, {directory}/checkpoints]
+  command: [{python}, {trainer}, --steps, "30", --crash-at, "{crash_at}", --dir, {directory}/checkpoints]
 recovery:
   - {{name: crash, on: [exit-code, signal], do: requeue, budget: 2, backoff: {{first: 1s}}}}
 """
@@ -122,13 +123,14 @@ class Demo:
     def job_file(self, name: str, text: str) -> str:
         trainer = EXAMPLES / "train.py"
         path = self.directory / f"{name}.yaml"
-        path.write_text(text.format(python=sys.executable, trainer=trainer, directory=self.directory))
+        words = {"python": sys.executable, "trainer": trainer, "directory": self.directory, "crash_at": CRASH_AT}
+        path.write_text(text.format(**words))
         return path.name
 
     def run(self) -> None:
         self.say("a bus, a local cluster of four slots and two supervisors")
         self.start()
-        self.say("a job of two ranks; rank 1 will crash once, at step 20")
+        self.say(f"a job of two ranks; rank 1 will crash once, at step {CRASH_AT}")
         self.dispatch("submit", self.job_file("train", TRAIN), "--name", "train")
         self.until("train runs", lambda: self.has_run("train"))
         self.kill_the_supervisor_of("train")

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from dispatch.jobfile import read_job_file
+from examples.demo import CRASH_AT, LONG, TRAIN, Demo
 from streams import codec, subjects
 from tests.tidy.sources import ROOT, files
 from tests.tidy.test_documents import documents
@@ -51,3 +52,11 @@ def test_every_example_is_read_without_a_mistake(path: Path) -> None:
 @pytest.mark.parametrize("text", blocks("python"))
 def test_every_program_in_a_document_compiles(text: str) -> None:
     compile(text, "document", "exec")
+
+
+@pytest.mark.parametrize("text", [TRAIN, LONG])
+def test_every_job_file_of_the_demo_is_read_without_a_mistake(text: str, tmp_path: Path) -> None:
+    path = tmp_path / Demo(tmp_path).job_file("job", text)
+    command = read_job_file(path.read_bytes(), source=path.name).spec.run.command or ()
+    assert ("--crash-at" in command) is (text is TRAIN)
+    assert str(CRASH_AT) in command or text is LONG

@@ -10,6 +10,7 @@ import click
 
 from dispatch.cli.errors import CliError
 from dispatch.cli.exits import Exit
+from dispatch.cli.linux import needs_linux
 from dispatch.cli.params import DURATION, VerbGroup, command, option
 from dispatch.cli.tool import Tool
 
@@ -29,6 +30,7 @@ class LocalOptions:
     max_calls: int = option("--max-calls", type=click.IntRange(1, 64), default=CALLS, metavar="N", help="calls at once")
     drain: float = option("--drain", type=DURATION, default=20.0, metavar="DURATION", help="bound of an orderly end")
     metrics: str | None = option("--metrics", metavar="ADDR", help="serve Prometheus metrics on HOST:PORT")
+    log_json: bool = option("--log-json", is_flag=True, help="log lines as JSON")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +39,13 @@ class GoneOptions:
 
     directory: str = option("--dir", default=".dispatch-agent", metavar="DIR", help="where its clock is kept")
     metrics: str | None = option("--metrics", metavar="ADDR", help="serve Prometheus metrics on HOST:PORT")
+    log_json: bool = option("--log-json", is_flag=True, help="log lines as JSON")
 
 
 @command(LocalOptions)
 def local(tool: Tool, options: LocalOptions) -> Exit:
     """Serve this machine as a cluster of local processes."""
+    needs_linux("dispatch agent local")
     from dispatch.agent import AgentOptions
 
     return _served(
@@ -54,6 +58,7 @@ def local(tool: Tool, options: LocalOptions) -> Exit:
             drain_s=options.drain,
             metrics=options.metrics,
         ),
+        log_json=options.log_json,
     )
 
 
@@ -83,7 +88,7 @@ def gone(tool: Tool, options: GoneOptions) -> Exit:
     served = AgentOptions(
         cluster=cluster, directory=Path(options.directory), metrics=options.metrics, attested_by=by, reason=reason
     )
-    return _served(tool, served)
+    return _served(tool, served, log_json=options.log_json)
 
 
 def _cluster(tool: Tool, default: str | None) -> str:
@@ -96,11 +101,11 @@ def _cluster(tool: Tool, default: str | None) -> str:
     return cluster
 
 
-def _served(tool: Tool, options: AgentOptions) -> Exit:
+def _served(tool: Tool, options: AgentOptions, *, log_json: bool) -> Exit:
     from dispatch.cli.session import bus_settings
     from dispatch.supervise import SuperviseOptions, configure_logs
 
-    configure_logs(SuperviseOptions(nats=(), verbose=tool.flags.verbose))
+    configure_logs(SuperviseOptions(nats=(), log_json=log_json, verbose=tool.flags.verbose))
     settings = bus_settings(tool.settings, name=f"dispatch-agent {options.cluster}")
     try:
         tool.run(_until_told(tool, settings, options))

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dispatch.cli.errors import CliError
+from dispatch.cli.linux import needs_linux
 from dispatch.cli.params import DURATION, command, option
 from dispatch.cli.tool import Tool
+from dispatch.cli.typed_cluster import takes_none
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +39,13 @@ def supervise(tool: Tool, options: SuperviseCommandOptions) -> int:
 
     if options.name is not None and not is_token(options.name):
         raise CliError(f"--name {options.name[:70]!r} is no name", why="1 to 63 of a-z, 0-9 and -", code="bad-usage")
+    takes_none(tool, "supervise", why="it would serve every cluster", do=f"--clusters {tool.flags.cluster}")
     address = tool.settings.bus()
     local = options.local
     if local is None and tool.settings.local_dir is not None:
         local = str(tool.settings.local_dir)
+    if local is not None:
+        needs_linux("dispatch supervise --local")
     settings = SuperviseOptions(
         nats=address.urls,
         creds=str(address.creds) if address.creds else None,

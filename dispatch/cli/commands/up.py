@@ -10,8 +10,10 @@ import click
 
 from dispatch.cli.errors import CliError
 from dispatch.cli.exits import Exit
+from dispatch.cli.linux import needs_linux
 from dispatch.cli.params import command, option
 from dispatch.cli.tool import Tool
+from dispatch.cli.typed_cluster import takes_none
 
 if TYPE_CHECKING:
     from dispatch.cli.stopping import Left
@@ -31,6 +33,7 @@ class UpCommandOptions:
 @command(UpCommandOptions)
 def up(tool: Tool, options: UpCommandOptions) -> Exit:
     """Run everything on this machine. Ctrl-C drains; jobs run on and are found by the next `up` in this place."""
+    needs_linux("dispatch up")
     from dispatch.cli.stopping import cancel_open
     from dispatch.up import UpError, UpOptions
     from dispatch.up import up as run
@@ -42,6 +45,7 @@ def up(tool: Tool, options: UpCommandOptions) -> Exit:
         port=options.port,
         tenant=tool.flags.tenant or "default",
     )
+    takes_none(tool, "up", why="its one cluster is named local", do="the same without --cluster")
     told = Said(tool)
     stopped: list[Left] = []
 
