@@ -36,6 +36,7 @@ from streams.messages.spec import RESERVED_PREFIX, SPEC_BYTES_MAX, JobSpec
 COMMAND_BYTES_MAX = SPEC_BYTES_MAX + 128 * 1024
 SUBJECTS_KEPT = 4096
 TYPE_MAX = 80
+YEARS = range(1970, 3000)
 EVENT_TYPES = frozenset(event.__name__ for event in get_args(Event))
 ENV_NAMES = (
     "spec.env: a name is of letters, digits and _, "
@@ -210,7 +211,14 @@ def _event_fault(tenant: str, job: str, envelope: Envelope) -> str:
     if isinstance(envelope.event, Decision) != (envelope.reason is not None):
         wrong = "evidence and has a reason" if envelope.reason is not None else "a decision without a reason"
         return f"{type(envelope.event).__name__} is {wrong}"
+    if not (_is_plausible(envelope.at) and _is_plausible(envelope.asked_at)):
+        return f"its time is outside of the years {YEARS.start} to {YEARS.stop - 1}"
     return "" if envelope.expected >= 0 else f"{envelope.expected} is no revision"
+
+
+def _is_plausible(moment: datetime | None) -> bool:
+    """Whether any time zone can show it, and any deadline be counted from it."""
+    return moment is None or moment.year in YEARS
 
 
 def _differs(tenant: str, job: str) -> str:
@@ -229,6 +237,11 @@ def _command_id(data: bytes) -> str | None:
 def _check_command(address: subjects.CommandAddress, command: Command) -> None:
     if _SEQUENCE_ID.match(command.command):
         raise CodecError("a command's id may not be seq- and a number; those name commands that have no id")
+    if not _is_plausible(command.at):
+        raise CodecError(
+            f"at must be when it was asked, in the years {YEARS.start} to {YEARS.stop - 1}, not {command.at.isoformat()}",
+            command=command.command,
+        )
     said = (command.tenant, verb_of(command), command.job)
     if said != (address.tenant, address.verb, address.job):
         raise CodecError(

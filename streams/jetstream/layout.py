@@ -25,6 +25,7 @@ IMPORTED_API = "dispatch.api"  # the same, imported into another account
 
 SHARDS_MAX = 256
 RECEIPTS_KEPT_DAYS = 30
+WAKE_BYTES_MAX = 4096  # a wake-up has no body, and a timer's headers are a few hundred bytes
 NANOSECONDS = 1_000_000_000
 SERVER_VERSION_MIN = (2, 12)
 PRIORITY_GROUP = "replicas"
@@ -191,6 +192,7 @@ def _timers(layout: Layout) -> Settings:
         "retention": "limits",
         "discard": "old",
         "max_msgs_per_subject": 1,
+        "max_msg_size": WAKE_BYTES_MAX,
         "allow_msg_schedules": True,
         "allow_msg_ttl": True,  # what is due is copied into the wake-ups at once and then only fills the disk
     }
@@ -204,6 +206,7 @@ def _wake(layout: Layout) -> Settings:
         "retention": "workqueue",
         "discard": "old",
         "max_msgs_per_subject": 1,
+        "max_msg_size": WAKE_BYTES_MAX,  # every agent may publish here
         "subject_transform": {"src": subjects.EVERY_WAKE, "dest": placed},
         "sources": [{"name": TIMERS, "subject_transforms": [{"src": subjects.EVERY_DUE_TIMER, "dest": placed}]}],
         "metadata": metadata_of(layout),

@@ -264,3 +264,9 @@ async def test_a_supervisors_clock_that_is_set_back_a_day_and_put_right_again_lo
             history = await stand.client.history(name)
             assert verify(history).broken == ()
             assert [entry.revision for entry in history] == sorted(entry.revision for entry in history)
+
+
+async def test_a_wake_up_that_is_padded_to_fill_a_disk_is_not_stored(stand: Stand) -> None:
+    padded = await stand.bus.wire.ask("dispatch.wake.nlp.llama", b"x" * 8192)
+    assert json.loads(padded.data)["error"]["description"] == "message size exceeds maximum allowed"
+    await stand.runs_a_job("bert")

@@ -115,6 +115,8 @@ def test_an_envelope_without_a_field_it_needs_is_quarantined(field: str) -> None
         ({"tenant": "vision"}, "subject says otherwise"),
         ({"job": "bert"}, "subject says otherwise"),
         ({"at": "2026-11-28T21:14:00"}, "timezone"),
+        ({"at": "0001-01-01T00:00:00+14:00"}, "outside of the years 1970 to 2999"),
+        ({"asked_at": "9999-12-31T23:59:59-14:00"}, "outside of the years 1970 to 2999"),
         ({"id": "short"}, "$.id"),
         ({"id": "01KB5M5B40000000000000000A"}, "$.id"),
         ({"expected": -1}, "no revision"),
@@ -209,6 +211,8 @@ def test_a_command_is_read() -> None:
         ({"verb": None}, RefusalCode.MALFORMED, "verb"),
         ({"spec": None}, RefusalCode.MALFORMED, "spec"),
         ({"at": "2026-11-28T21:14:00"}, RefusalCode.MALFORMED, "$.at"),
+        ({"at": "0001-01-01T00:00:00Z"}, RefusalCode.MALFORMED, "at must be when it was asked"),
+        ({"at": "9999-12-31T23:59:59-14:00"}, RefusalCode.MALFORMED, "in the years 1970 to 2999"),
         ({"spec": {"cluster": "hpc2", "run": {}}}, RefusalCode.INVALID_SPEC, "spec.run: give exactly one"),
         (
             {"spec": {"cluster": "hpc2", "run": {"script": "x"}, "env": {"DISPATCH_X": ""}}},
