@@ -83,11 +83,18 @@ def argument(metavar: str, *, many: bool = False, required: bool = True, complet
 
 
 def option(*names: str, **made: Any) -> Any:  # noqa: ANN401  a field of the declared type
-    """One flag, as `click.Option` takes it; `complete=` completes its value."""
+    """One flag, as `click.Option` takes it; `complete=` completes its value.
+
+    The default of a duration is given in seconds, and told in the words that may be typed for it.
+    """
     if "complete" in made:
         made["shell_complete"] = made.pop("complete")
     made.setdefault("show_default", bool(made.get("default")) and not made.get("is_flag"))
     default: Any = () if made.get("multiple") else made.get("default", False if made.get("is_flag") else None)
+    if made.get("type") is DURATION and default is not None:
+        from dispatch.units import exact_duration
+
+        made["default"] = exact_duration(default)
     return dataclasses.field(default=default, metadata={"click": (click.Option, names, made)})
 
 
@@ -113,7 +120,12 @@ def global_parameters() -> list[click.Parameter]:
         click.Option(["--creds"], metavar="FILE", help="credentials for --nats"),
         click.Option(["--inbox-prefix"], metavar="P", help="inbox prefix that goes with --creds"),
         click.Option(["--tenant"], metavar="T", help="in whose name"),
-        click.Option(["--cluster"], metavar="C", help="the cluster where none is named", shell_complete=clusters),
+        click.Option(
+            ["--cluster"],
+            metavar="C",
+            help="this cluster alone; of a new job, where its file names none",
+            shell_complete=clusters,
+        ),
         click.Option(["--json"], is_flag=True, help="one JSON document on stdout, errors too"),
         click.Option(["--wide"], is_flag=True, help="cut nothing, show more columns"),
         click.Option(["--utc"], is_flag=True, help="times in UTC"),

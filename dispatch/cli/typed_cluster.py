@@ -62,6 +62,12 @@ def on_clusters(reads: Sequence[Read]) -> str:
     return ", ".join([first.format("is "), *(each.format("") for each in others)]) + more
 
 
+def takes_none(tool: Tool, verb: str, *, why: str, do: str) -> None:
+    """Return if no cluster was typed to a verb that is of all of them. Raises CliError (2): silence would widen it."""
+    if tool.flags.cluster is not None:
+        raise CliError(f"{verb} takes no --cluster", why=why, do=do, code="bad-usage")
+
+
 def agreed(tool: Tool, job: JobFile, source: str) -> None:
     """Return if the job is for the cluster that was typed. Raises JobFileError at the line that says another."""
     from dispatch.jobfile import JobFileError

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dispatch.cli import typed_cluster
 from dispatch.cli.completing import job_names
 from dispatch.cli.errors import CliError
 from dispatch.cli.exits import Exit
@@ -38,6 +39,13 @@ def export(tool: Tool, options: ExportOptions) -> Exit:
 
     if bool(options.jobs) == options.every:
         raise CliError("one of JOB… and --all is needed", code="bad-usage")
+    if options.every:
+        typed_cluster.takes_none(
+            tool,
+            "export --all",
+            why="it writes every job of the tenant",
+            do="name the jobs: dispatch list --cluster C --all",
+        )
     redact = tuple(word.strip() for word in (options.redact or "").split(",") if word.strip())
     if unknown := set(redact) - set(REDACTABLE):
         known = ", ".join(REDACTABLE)

@@ -34,7 +34,25 @@ def verify(tool: Tool, options: VerifyOptions) -> Exit:
     if sum((bool(options.jobs), options.every, options.file is not None)) != 1:
         raise CliError("one of JOB…, --all and --file F is needed", code="bad-usage")
     histories = _of_file(Path(options.file)) if options.file is not None else tool.run(_of_bus(tool, options))
-    return _judged(tool, histories)
+    return _judged(tool, histories if options.jobs else _narrowed(tool, histories))
+
+
+def _narrowed(tool: Tool, histories: Histories) -> Histories:
+    """The histories of the cluster that was typed; all of them where none was. Raises CliError (3) if it has none."""
+    from streams.messages.events import Envelope, JobSubmitted
+
+    typed = tool.flags.cluster
+    if typed is None:
+        return histories
+
+    def submitted_there(entry: Entry) -> bool:
+        event = entry.content.event if isinstance(entry.content, Envelope) else None
+        return isinstance(event, JobSubmitted) and event.spec.cluster == typed
+
+    kept = {name: entries for name, entries in histories.items() if any(map(submitted_there, entries))}
+    if not kept:
+        raise CliError(f"none of these jobs is on {typed}: nothing was judged", code="no-such-job")
+    return kept
 
 
 def _of_file(path: Path) -> Histories:

@@ -72,6 +72,16 @@ def test_every_verb_has_a_help_page_that_fits(verb: str, capsys: pytest.CaptureF
 
 
 @pytest.mark.parametrize("verb", VERBS)
+def test_a_default_that_a_help_page_shows_may_be_typed(verb: str) -> None:
+    for name, command in leaves(command_of(verb), verb):
+        context = click.Context(command)
+        for option in (each for each in command.params if isinstance(each, click.Option) and each.show_default):
+            shown, used = option.get_help_extra(context)["default"], option.get_default(context)
+            typed = option.type.convert(shown, option, context)
+            assert typed == option.type_cast_value(context, used), f"{name} {option.opts[-1]} {shown}"
+
+
+@pytest.mark.parametrize("verb", VERBS)
 def test_every_verb_takes_the_shared_flags(verb: str) -> None:
     for name, command in leaves(command_of(verb), verb):
         flags = {flag for parameter in command.params for flag in parameter.opts}

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import structlog
 
 from dispatch.cli.commands import setup
 from dispatch.cli.errors import CliError
@@ -76,6 +77,20 @@ def test_a_dry_run_of_agent_gone_still_wants_its_cluster_and_its_reason(
     assert run([*GONE, "--dry-run", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["data"]["answer"] == "accepted"
     assert served == []
+
+
+@pytest.mark.parametrize("words", [["agent", "local", "--nats", "nats://127.0.0.1:9"], [*GONE, "--confirm", "old"]])
+def test_an_agent_logs_as_json_where_it_is_asked_to(
+    words: list[str], served: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    for flags, as_json in (([], False), (["--log-json"], True)):
+        assert run([*words, *flags]) == 0
+        structlog.get_logger("adapters.remote.agent").info("agent is live", cluster="rig")
+        (line,) = [line for line in capsys.readouterr().err.splitlines() if "agent is live" in line]
+        assert line.startswith("{") is as_json
+        if as_json:
+            assert json.loads(line)["cluster"] == "rig"
+    assert len(served) == 2
 
 
 def test_a_restore_in_a_protected_context_is_confirmed_with_the_option_that_it_names(

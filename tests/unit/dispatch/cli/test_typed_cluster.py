@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import replace
 from pathlib import Path
@@ -16,10 +17,11 @@ import pytest
 
 from adapters.simulated.slurm_mishaps import SlurmMishaps
 from dispatch.cli import completing
-from dispatch.cli.commands import attest, cancel, dispose, hold, listing, release, requeue, status, submit
+from dispatch.cli.commands import attest, cancel, dispose, hold, listing, release, requeue, status, submit, verify
 from dispatch.cli.errors import CliError
 from dispatch.cli.exits import Exit
 from dispatch.cli.job_doctor import examine_job
+from dispatch.cli.main import run
 from dispatch.cli.orders import chosen
 from dispatch.cli.params import ChangeFlags, GlobalFlags
 from dispatch.config import Found
@@ -301,3 +303,39 @@ async def test_a_job_file_without_a_cluster_is_for_the_one_that_was_typed(tmp_pa
     stage = scene.stage(OTHER)
     await submit._submit(stage, submit.SubmitOptions(file=str(file), name="again"))
     assert stage.hinted.startswith("prod · nlp @ hpc9     submit again (command ")
+
+
+# what judges, keeps and runs
+
+
+async def test_all_histories_are_judged_of_the_cluster_that_was_typed() -> None:
+    scene = await two_clusters()
+    every = verify.VerifyOptions(every=True)
+    for cluster, jobs in ((None, ["llama", "bert"]), (OTHER, ["bert"]), (CLUSTER, ["llama"])):
+        stage = scene.stage(cluster, as_json=True)
+        histories = verify._narrowed(stage, await verify._of_bus(stage, every))
+        assert verify._judged(stage, histories) is Exit.DONE
+        assert [each["job"] for each in json.loads(stage.said)["data"]["jobs"]] == jobs
+    stage = scene.stage("hpc7")
+    with pytest.raises(CliError, match="none of these jobs is on hpc7: nothing was judged"):
+        verify._narrowed(stage, await verify._of_bus(stage, every))
+
+
+@pytest.mark.parametrize(
+    ("words", "do"),
+    [
+        (["export", "--all", "--output", "all.jsonl"], "name the jobs: dispatch list --cluster C --all"),
+        (["supervise"], "--clusters hpc9"),
+        (["up"], "the same without --cluster"),
+    ],
+)
+def test_what_is_of_every_cluster_takes_none_and_does_nothing(
+    words: list[str], do: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    assert run([*words, "--cluster", OTHER, "--nats", "nats://127.0.0.1:9", "--tenant", "nlp"]) == 2
+    told = capsys.readouterr().err.splitlines()
+    assert re.fullmatch(r"error: (export --all|supervise|up) takes no --cluster", told[0])
+    assert told[2] == f"  do    {do}"
+    assert list(tmp_path.iterdir()) == []
