@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from statistics import median
 
 import msgspec
 
@@ -39,27 +38,21 @@ Measured = Callable[[], Awaitable[None]]
 
 
 class Turns:
-    """Seconds of two sides, ours and the bare one, measured in turns.
+    """Seconds of two sides, ours and the bare one, measured in turns, of which the middle one is told.
 
-    What else the machine does falls on both sides of a turn alike, so the figure is the median over the turns of what
-    one turn says, never a quotient of two lucky moments.
+    What else the machine does falls on both sides of a turn alike, so the figure is what the turn in the middle says
+    (of an even number the lower of the two), never a quotient of two lucky moments; and it is made from that turn's own
+    seconds, so that the quotient of the parts is the figure.
     """
 
     def __init__(self, pairs: Sequence[tuple[float, float]]) -> None:
-        self._pairs = tuple(pairs)
-
-    @property
-    def ours_s(self) -> float:
-        return median(ours for ours, _ in self._pairs)
-
-    @property
-    def bare_s(self) -> float:
-        return median(bare for _, bare in self._pairs)
+        ordered = sorted(pairs, key=lambda pair: pair[0] / pair[1])
+        self.ours_s, self.bare_s = ordered[(len(ordered) - 1) // 2]
 
     @property
     def ratio(self) -> float:
         """How long ours takes in units of the bare one's time."""
-        return median(ours / bare for ours, bare in self._pairs)
+        return self.ours_s / self.bare_s
 
 
 async def in_turns(rounds: int, ours: Measured, bare: Measured) -> Turns:
