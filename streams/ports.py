@@ -28,6 +28,13 @@ class History(Protocol):
         """
         ...
 
+    async def last_revision(self, tenant: str, job: str) -> int:
+        """The revision of the job's last entry as the store's leader has it, 0 without any.
+
+        A read that ends below it is stale. One that ends there may be stale too, but not by a lagging copy.
+        """
+        ...
+
     async def append(self, envelope: Envelope) -> int:
         """Store the event if the subject's last revision is `envelope.expected`; its new revision.
 

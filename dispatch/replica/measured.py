@@ -44,6 +44,9 @@ class MeasuredHistory:
     async def read(self, tenant: str, job: str, *, after: int = 0) -> tuple[Entry, ...]:
         return await self._history.read(tenant, job, after=after)
 
+    async def last_revision(self, tenant: str, job: str) -> int:
+        return await self._history.last_revision(tenant, job)
+
     async def append(self, envelope: Envelope) -> int:
         begun = time.perf_counter()
         outcome = "stored"

@@ -8,7 +8,7 @@ from contextlib import aclosing
 from streams import codec, subjects
 from streams.jetstream.append import Append
 from streams.jetstream.follow import Follower
-from streams.jetstream.read import pages
+from streams.jetstream.read import last_revision, pages
 from streams.jetstream.wire import Wire
 from streams.messages.events import Entry, Envelope
 from streams.ports import Caught, Stored
@@ -27,6 +27,9 @@ class JetStreamHistory:
         return tuple(
             [_entry(stored) async for page in pages(self._wire, self._stream, subject, after=after) for stored in page]
         )
+
+    async def last_revision(self, tenant: str, job: str) -> int:
+        return await last_revision(self._wire, self._stream, subjects.job(tenant, job))
 
     async def append(self, envelope: Envelope) -> int:
         return await Append(self._wire, self._stream, envelope, replicated=self._replicated).run()

@@ -23,6 +23,10 @@ class MemoryHistory:
         subject = subjects.job(tenant, job)
         return tuple(_entry(stored) for stored in self._stored[after:] if stored.subject == subject)
 
+    async def last_revision(self, tenant: str, job: str) -> int:
+        subject = subjects.job(tenant, job)
+        return next((stored.revision for stored in reversed(self._stored) if stored.subject == subject), 0)
+
     async def append(self, envelope: Envelope) -> int:
         subject = subjects.job(envelope.tenant, envelope.job)
         data = codec.encode_event(envelope)

@@ -41,6 +41,14 @@ class HistorySuite:
         assert [entry.revision for entry in await bus.history.read("nlp", "llama", after=first)] == [second, third]
         assert await bus.history.read("nlp", "llama", after=third) == ()
 
+    async def test_the_last_revision_of_a_job_is_its_own_and_none_is_zero(self, world: BusWorld) -> None:
+        bus, reader = await world.connect(), await world.connect()
+        assert await reader.history.last_revision("nlp", "llama") == 0
+        *_, last = await write(bus, 2)
+        await write(bus, 1, job="bert", first=3)
+        assert await reader.history.last_revision("nlp", "llama") == last
+        assert await reader.history.last_revision("vision", "llama") == 0
+
     async def test_jobs_and_tenants_do_not_meet(self, world: BusWorld) -> None:
         bus = await world.connect()
         await write(bus, 1, job="llama")

@@ -24,6 +24,7 @@ from projections.controls import Controls
 from projections.evolve import empty
 from projections.receipt import Written, receipts_of
 from projections.record import Record
+from streams.errors import BusUnreachableError
 from streams.messages.events import Entry, Envelope, ObjectsSeen, SeenEvent
 from streams.messages.receipts import Receipt
 from streams.messages.values import Cause, CauseKind, Found, ObjectRef, Phase, Sighting
@@ -86,6 +87,12 @@ class SimulatedHistory:
     async def read(self, tenant: str, job: str, *, after: int = 0) -> tuple[Entry, ...]:
         entries: tuple[Entry, ...] = await ReadFlight(self._process.world, self._process, job, after)
         return entries
+
+    async def last_revision(self, tenant: str, job: str) -> int:
+        if self._process.world.store_is_down:
+            raise BusUnreachableError("the store does not answer")
+        entries = self._process.world.ledger.read(job, 0, self._process.generation)
+        return entries[-1].revision if entries else 0
 
     async def append(self, envelope: Envelope) -> int:
         revision: int = await AppendFlight(self._process.world, self._process, envelope)

@@ -106,6 +106,7 @@ async def test_a_service_publishes_its_commands_and_reads_what_became_of_them(bu
     assert delivery is not None
     assert delivery.subject == "dispatch.command.nlp.ana.cancel.llama"
     await write(supervisor, 3)
+    assert await supervisor.history.last_revision("nlp", "llama") == len(await supervisor.history.read("nlp", "llama"))
     await supervisor.buckets.put_receipt(a_receipt("c-1", Progress.COMMITTED))
     await delivery.ack()
     assert await service.buckets.get_receipt("nlp", "c-1") == a_receipt("c-1", Progress.COMMITTED)

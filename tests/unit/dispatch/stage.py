@@ -58,6 +58,9 @@ class PausingHistory:
     async def read(self, tenant: str, job: str, *, after: int = 0) -> tuple[Entry, ...]:
         return await self._stage.pausing("read", lambda: self._inner.read(tenant, job, after=after))
 
+    async def last_revision(self, tenant: str, job: str) -> int:
+        return await self._stage.pausing("last revision", lambda: self._inner.last_revision(tenant, job))
+
     async def append(self, envelope: Envelope) -> int:
         self._stage.appends += 1
         undecided = self._stage.appends == self._stage.undecided_at
