@@ -5,8 +5,8 @@ from __future__ import annotations
 import abc
 from typing import TypeVar
 
-from adapters import wire
-from adapters.errors import AdapterError, OutcomeUnknownError, SilentError, UnreachableError
+from adapters import sizes, wire
+from adapters.errors import AdapterError, OutcomeUnknownError, SilentError, UnreachableError, questioned
 from streams.messages.calls import (
     Capabilities,
     Cessation,
@@ -29,7 +29,8 @@ R = TypeVar("R", bound=wire.ReplyBase)
 class AskingAdapter(abc.ABC):
     """Implements the required port, Holds, Requeues, ProvesCessation, Inspects and ReadsOutput.
 
-    A reply of another kind than the one asked for counts as no clear answer. `direct`: no agent is between.
+    A reply of another kind than the one asked for, or above the bounds of `adapters.sizes`, counts as no clear answer.
+    `direct`: no agent is between.
     """
 
     direct = False
@@ -45,13 +46,13 @@ class AskingAdapter(abc.ABC):
         return (await self._expect(wire.CapabilitiesQuery(), wire.CapabilitiesReply)).capabilities
 
     async def find(self, name: JobName) -> Found:
-        return (await self._expect(wire.FindQuery(name=name), wire.FoundReply)).found
+        return sizes.bounded_find((await self._expect(wire.FindQuery(name=name), wire.FoundReply)).found)
 
     async def start(self, call: StartCall) -> ObjectRef:
         made = (await self._expect(call, wire.Done)).object
         if made is None:
             raise OutcomeUnknownError("the reply to a Start named no object")
-        return made
+        return sizes.bounded_object(made)
 
     async def open(self, call: OpenCall) -> None:
         await self._expect(call, wire.Done)
@@ -73,7 +74,7 @@ class AskingAdapter(abc.ABC):
 
     async def ceased(self, name: JobName, object: ObjectRef, run: int) -> Cessation:
         query = wire.CeasedQuery(name=name, object=object, run=run)
-        return (await self._expect(query, wire.CessationReply)).cessation
+        return sizes.bounded_word((await self._expect(query, wire.CessationReply)).cessation)
 
     async def inspect(self, name: JobName, object: ObjectRef) -> Inspection:
         return (await self._expect(wire.InspectQuery(name=name, object=object), wire.InspectionReply)).inspection
@@ -83,6 +84,12 @@ class AskingAdapter(abc.ABC):
         return (await self._expect(query, wire.OutputReply)).output
 
     async def _expect(self, request: wire.Request, kind: type[R]) -> R:
+        if not wire.is_query(request):
+            return await self._reply_of(request, kind)
+        with questioned(refusable=isinstance(request, wire.REFUSABLE)):
+            return await self._reply_of(request, kind)
+
+    async def _reply_of(self, request: wire.Request, kind: type[R]) -> R:
         reply = await self.ask(request)
         if isinstance(reply, kind):
             return reply

@@ -8,11 +8,14 @@ AdapterError
 │   └── PodsRemainError  an earlier execution may still run, so nothing was admitted
 └── OutcomeUnknownError  no clear answer: it may have been done, or may still be
 
-`find` raises UnreachableError when its answer would not be complete. Only `dispatch.act` and the agent may
-catch these; anything else an adapter raises counts as unknown.
+`find` raises UnreachableError when its answer would not be complete, and so does every question that a pass asks: see
+`questioned`. Only `dispatch.act` and the agent may catch these; anything else an adapter raises counts as unknown.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 
 class AdapterError(Exception):
@@ -41,3 +44,19 @@ class PodsRemainError(UnreachableError):
 
 class OutcomeUnknownError(AdapterError):
     """It may have been done, may still be done, or not: only a later Find can tell."""
+
+
+@contextmanager
+def questioned(*, refusable: bool = False) -> Iterator[None]:
+    """Whatever error a question ends in is an UnreachableError: it changes nothing, so nothing was done.
+
+    A `refusable` question, which only people ask, may be refused as well.
+    """
+    try:
+        yield
+    except UnreachableError:
+        raise
+    except AdapterError as error:
+        if refusable and isinstance(error, RefusedError):
+            raise
+        raise UnreachableError(str(error)) from error

@@ -19,6 +19,7 @@ from adapters.errors import (
     UnreachableError,
 )
 from adapters.port import Adapter, Holds, Inspects, ProvesCessation, ReadsOutput, Requeues
+from adapters.sizes import TEXT_MAX
 from streams.messages.calls import (
     Call,
     CallBase,
@@ -79,6 +80,7 @@ class OutputQuery(QueryBase, frozen=True, kw_only=True, tag="read-output"):
 
 Query = CapabilitiesQuery | FindQuery | CeasedQuery | InspectQuery | OutputQuery
 Request = Call | Query
+REFUSABLE = (InspectQuery, OutputQuery)
 
 
 class ReplyBase(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="reply"):
@@ -184,10 +186,11 @@ def failed(error: AdapterError) -> Failed:
 
 
 def error_of(reply: Failed) -> AdapterError:
-    """The error that this reply carries; a kind we do not know is OutcomeUnknownError."""
+    """The error that this reply carries, its sentence cut; a kind we do not know is OutcomeUnknownError."""
+    sentence = reply.sentence[:TEXT_MAX]
     if reply.silent and reply.kind == "unreachable":
-        return SilentError(reply.sentence)
-    return FAILURES.get(reply.kind, OutcomeUnknownError)(reply.sentence)
+        return SilentError(sentence)
+    return FAILURES.get(reply.kind, OutcomeUnknownError)(sentence)
 
 
 async def serve(adapter: Adapter, request: Request) -> Reply:

@@ -22,7 +22,7 @@ from projections import regression
 from projections.controls import Controls
 from projections.evolve import empty, fold
 from projections.record import Record
-from streams.errors import ConflictError, RegressionError
+from streams.errors import ConflictError, RegressionError, TooLargeError
 from streams.messages.calls import Capabilities, Cessation, JobName
 from streams.messages.events import AttemptCommitted, CallCommitted, CessationSeen, JobSettled
 from streams.messages.reasons import Reason
@@ -59,7 +59,7 @@ async def run_pass(hands: Hands, held: Record, controls: Controls) -> Pass:
     """One pass from a record held at any earlier revision (`evolve.empty` to begin with).
 
     Raises what the bus raises, UndecidedError and WrongStreamError included: then nothing more was sent than the
-    history says. A conflict and a regression are results, not errors.
+    history says. A conflict, a regression and an event too large for the bus are results, not errors.
     """
     record = fold(held, await hands.history.read(held.tenant, held.job, after=held.revision))
     try:
@@ -69,6 +69,9 @@ async def run_pass(hands: Hands, held: Record, controls: Controls) -> Pass:
     except RegressionError as error:
         # What was held may be newer than the store: begin again from nothing, and let the objects' tags judge.
         return Pass(Result.REGRESSED, empty(held.tenant, held.job), why=str(error))
+    except TooLargeError as error:
+        # As good as no answer: it grew out of what the cluster shows of this job, and no other job is to wait for it.
+        return Pass(Result.UNREACHABLE, record, why=f"what the cluster shows cannot be kept: {error}")
 
 
 async def _pass(hands: Hands, record: Record, controls: Controls) -> Pass:

@@ -9,6 +9,7 @@ StreamError
 ├── NotPermittedError      nothing was stored: the credentials lack the right
 ├── WrongStreamError       nothing was stored: another generation of the history is current
 ├── StreamFullError        nothing was stored and waiting will not help: a limit or the disk
+│   └── TooLargeError      and it is this one message that is above a limit: others are stored
 └── SettingsError          a stream, bucket, consumer or server is not set as it must be
 CodecError                 bytes that are no message of ours
 """
@@ -69,6 +70,10 @@ class WrongStreamError(StreamError):
 
 class StreamFullError(StreamError):
     """A stream limit or the disk is reached; nothing was stored."""
+
+
+class TooLargeError(StreamFullError):
+    """This one message is larger than the bus takes; nothing was sent or stored, and it never will be."""
 
 
 class SettingsError(StreamError):

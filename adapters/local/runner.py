@@ -32,6 +32,7 @@ from adapters.local.processes import (
 from adapters.local.ranks import Launcher, LaunchError, Rank
 
 ORDER, ENDING, ENDED = "order", "ending", "ended"
+ERROR_MAX = 500  # characters: it may name a program, and a program of any length may be asked for
 LOOK_EVERY_S = 0.5
 PRESS_EVERY_S = 0.1
 WATCHED = (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
@@ -102,7 +103,7 @@ class Runner:
                 self.ranks.append(launcher.start(index, output))
             self.ring()
         except LaunchError as error:
-            self.end("launch-failed", raw={"error": str(error)})
+            self.end("launch-failed", raw={"error": str(error)[:ERROR_MAX]})
 
     def wait(self) -> tuple[int, int]:
         """Until something happens, or the next look is due; the signal that came, if any, and from which process."""

@@ -12,7 +12,14 @@ from typing import Any, TypeVar
 
 import structlog
 
-from adapters.errors import AdapterError, OutcomeUnknownError, RefusedError, SilentError, UnreachableError
+from adapters.errors import (
+    AdapterError,
+    OutcomeUnknownError,
+    RefusedError,
+    SilentError,
+    UnreachableError,
+    questioned,
+)
 from adapters.port import Adapter, Holds, Inspects, ProvesCessation, ReadsOutput, Requeues, Watches
 from streams.messages.calls import (
     Call,
@@ -42,6 +49,7 @@ ANSWER_GRACE_S = 5.0
 CAPABILITIES_FRESH_S = 60.0
 SILENT_FOR_S = 2.0
 UNKNOWN = "unknown"
+REFUSABLE = ("inspect", "read-output")
 UNANSWERED_MAX = 64
 NEVER_ANSWERED = "_never-answered"
 EVERY = "*"
@@ -143,7 +151,7 @@ class BoundedAdapter:
         asked = object()
         self._waiting[asked] = begun
         try:
-            with self._heard(verb):
+            with questioned(refusable=verb in REFUSABLE), self._heard(verb):
                 answer = await self._within(READ_BOUND_S, question)
         except SilentError:
             if self._heard_at < begun:

@@ -21,7 +21,7 @@ from projections.controls import Controls, fold_controls
 from projections.evolve import empty, fold
 from projections.record import Record
 from streams import codec, subjects
-from streams.errors import CodecError, ConflictError, RegressionError, StreamError
+from streams.errors import CodecError, ConflictError, RegressionError, StreamError, TooLargeError
 from streams.messages.calls import JobName
 from streams.messages.commands import AttestNodeOff, CancelJob, Command, Dispose, SetControls, SubmitJob
 from streams.messages.reasons import RefusalCode
@@ -31,6 +31,7 @@ from streams.ports import Buckets, Delivery
 
 TRIES_MAX = 50
 LOOK_AGAIN = timedelta(seconds=5)
+TOO_LARGE = "this would be larger than one event on the bus may be, and nothing changed: ask for less at once ({0})"
 WakeAt = Callable[[str, str, datetime], Awaitable[None]]
 FAULT = "a fault in dispatch kept this command from being decided ({0}): report it, and send it again after an upgrade"
 
@@ -78,21 +79,14 @@ async def handle(hands: Hands, buckets: Buckets, delivery: Delivery, wake_at: Wa
 
 
 async def _answer(hands: Hands, command: Command, actor: str) -> tuple[Answered, Record]:
-    """Decide, and append what was decided; a conflict means to read and decide again (L5).
-
-    No append proves a refusal, so it is given only from a read that the store's leader does not know to be stale.
-    """
+    """Decide, and append what was decided; a conflict means to read and decide again (L5)."""
     asked = Asked(command.command, actor, command.on_behalf_of or None, command.note or None, command.at)
-    record, controls = empty(command.tenant, command.job), Controls()
+    record = empty(command.tenant, command.job)
     for _ in range(TRIES_MAX):
         entries = await hands.history.read(command.tenant, command.job, after=record.revision)
         record = fold(record, entries)
-        if isinstance(command, SetControls):  # the values written whole come from the read that guards their append
-            controls = fold_controls(controls, entries)
-        facts = await _facts(hands, record, controls, command, actor)
+        facts = await _facts(hands, record, command, actor)
         answered = decide(record, command, facts)
-        if isinstance(answered, Refused) and await _is_stale(hands, record):
-            continue
         if not isinstance(answered, Decided):
             return answered, record
         try:
@@ -100,20 +94,18 @@ async def _answer(hands: Hands, command: Command, actor: str) -> tuple[Answered,
         except ConflictError:
             continue
         except RegressionError:
-            record, controls = empty(command.tenant, command.job), Controls()
+            record = empty(command.tenant, command.job)
+        except TooLargeError as error:  # to decide it again helps nobody, and would keep its shard from the others
+            return Refused(RefusalCode.TOO_LARGE, TOO_LARGE.format(error)), record
     raise ConflictError(subjects.job(command.tenant, command.job), record.revision, None)
 
 
-async def _is_stale(hands: Hands, record: Record) -> bool:
-    return record.revision < await hands.history.last_revision(record.tenant, record.job)
-
-
-async def _facts(hands: Hands, record: Record, controls: Controls, command: Command, actor: str) -> Facts:
+async def _facts(hands: Hands, record: Record, command: Command, actor: str) -> Facts:
     now = hands.clock()
     if isinstance(command, CancelJob):
         return Facts(now=now, actor=actor)
     if isinstance(command, SetControls):
-        return Facts(now=now, actor=actor, controls=controls)
+        return Facts(now=now, actor=actor, controls=await read_controls(hands, command.tenant))
     cluster = command.spec.cluster if isinstance(command, SubmitJob) else record.spec and record.spec.cluster
     adapter = hands.adapter_of(cluster) if cluster else None
     if adapter is None:

@@ -21,10 +21,11 @@ from streams.errors import (
     RegressionError,
     SettingsError,
     StreamFullError,
+    TooLargeError,
     UndecidedError,
     WrongStreamError,
 )
-from streams.jetstream.publish import STREAM_LIMIT
+from streams.jetstream.publish import MESSAGE_TOO_LARGE, STREAM_LIMIT
 from streams.jetstream.read import first_after
 from streams.jetstream.wire import ApiError, NoAnswerError, Wire, answer_of
 from streams.messages.events import Envelope
@@ -32,7 +33,6 @@ from streams.messages.events import Envelope
 WRONG_STREAM = 10060
 WRONG_LAST_SEQUENCE = 10071
 WRITE_IN_FLIGHT = 10164
-MESSAGE_TOO_LARGE = 10054
 
 _NOT_DECIDED = frozenset({WRITE_IN_FLIGHT, 10158, 10163})
 _NOT_DECIDED = frozenset({WRITE_IN_FLIGHT, 10158, 10163})
@@ -116,7 +116,8 @@ class Append:
         if error.err_code == WRONG_STREAM:
             raise WrongStreamError(f"{self._stream} is no longer the current history") from error
         if error.err_code in {STREAM_LIMIT, MESSAGE_TOO_LARGE}:
-            raise self._undecided() if self._may_be_stored else StreamFullError(f"{self._stream}: {error}") from error
+            full = TooLargeError if error.err_code == MESSAGE_TOO_LARGE else StreamFullError
+            raise self._undecided() if self._may_be_stored else full(f"{self._stream}: {error}") from error
         if error.code < 500 and error.err_code not in _NOT_DECIDED:
             raise SettingsError((f"{self._stream} refuses an event: {error}",)) from error
         return None

@@ -11,18 +11,20 @@ from streams.errors import (
     SettingsError,
     StreamError,
     StreamFullError,
+    TooLargeError,
     UndecidedError,
 )
 from streams.jetstream.wire import ApiError, NoAnswerError, Wire, answer_of
 
 STREAM_LIMIT = 10077
+MESSAGE_TOO_LARGE = 10054
 PAUSE_S = 0.1
 
 
 async def put(wire: Wire, subject: str, data: bytes, *, what: str, headers: dict[str, str] | None = None) -> int:
     """The sequence of the stored message. Tried for `publish_within_s`, which outlasts an election.
 
-    Raises UndecidedError (naming `what`) when it was sent and not answered, StreamFullError at a limit,
+    Raises UndecidedError (naming `what`) when it was sent and not answered, StreamFullError or TooLargeError at a limit,
     SettingsError when the stream refuses it, and as every method BusUnreachableError and NotPermittedError.
     """
     give_up_at = time.monotonic() + wire.settings.publish_within_s
@@ -49,6 +51,8 @@ async def put(wire: Wire, subject: str, data: bytes, *, what: str, headers: dict
 
 def refused(subject: str, error: ApiError) -> StreamError:
     """What a refusal by a stream means to the caller."""
+    if error.err_code == MESSAGE_TOO_LARGE:
+        return TooLargeError(f"{subject}: {error}")
     if error.err_code == STREAM_LIMIT:
         return StreamFullError(f"{subject}: {error}")
     return SettingsError((f"{subject} was refused: {error}",))

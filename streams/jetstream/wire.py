@@ -6,7 +6,7 @@ Here every reply comes to one inbox of ours, so both are told at once:
     BusUnreachableError  nothing was sent, or nobody listens: certainly not done
     NoAnswerError        sent, and no answer: it may have been done
     NotPermittedError    the server said so
-    StreamFullError      the message is larger than a server takes
+    TooLargeError        the message is larger than a server takes: nothing was sent
     ApiError             the server answered with an error of its JetStream API
 """
 
@@ -26,7 +26,7 @@ import nats.errors
 from nats.aio.msg import Msg
 
 from streams.addresses import shown, without_secrets
-from streams.errors import BusClosedError, BusUnreachableError, NotPermittedError, StreamError, StreamFullError
+from streams.errors import BusClosedError, BusUnreachableError, NotPermittedError, StreamError, TooLargeError
 from streams.jetstream.connection import Connection
 from streams.jetstream.layout import OWN_API
 from streams.jetstream.settings import BusSettings, credentials
@@ -187,14 +187,15 @@ class Wire:
         """Send one message whose answers, if any are wanted, come to `replies`. Raises as told at the top."""
         if replies is not None:
             replies.subject = subject
+        size = len(data) + _size_of(headers)
+        if size > self.client.max_payload:
+            raise TooLargeError(f"{subject}: {size} bytes are above the server's {self.client.max_payload}")
         try:
             await self.client.publish(subject, data, reply=replies.inbox if replies else "", headers=headers)
         except _NOT_SENT as error:
             raise BusUnreachableError(f"not connected: {self._last_error}") from error
         except _LOST as error:
             raise NoAnswerError(f"the connection was closed: {self._last_error}") from error
-        except nats.errors.MaxPayloadError as error:
-            raise StreamFullError(f"{subject}: {len(data)} bytes are above the server's max_payload") from error
 
     async def ask(
         self, subject: str, data: bytes = b"", *, headers: dict[str, str] | None = None, within_s: float | None = None
@@ -265,6 +266,13 @@ class Wire:
         if self._refused.is_set():
             return NotPermittedError("the bus refuses these credentials")
         return BusUnreachableError(f"no connection to {', '.join(map(shown, self.settings.urls))}: {self._last_error}")
+
+
+def _size_of(headers: dict[str, str] | None) -> int:
+    """Bytes of the headers as sent. A server counts them, nats-py does not, and what is above ends the connection."""
+    if headers is None:
+        return 0
+    return len("NATS/1.0\r\n\r\n") + sum(len(f"{k}: {v}\r\n".encode()) for k, v in headers.items())
 
 
 def status_of(message: Msg, inbox: str) -> str:

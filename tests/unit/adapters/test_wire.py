@@ -118,3 +118,35 @@ async def test_an_answer_to_another_question_is_no_answer() -> None:
         await adapter.find(NAME)
     with pytest.raises(OutcomeUnknownError):
         await adapter.stop_job(StopJobCall(name=NAME, call=4, deadline_at=AT, pair=PAIR))
+
+
+@pytest.mark.parametrize("error", [OutcomeUnknownError, RefusedError, DeadlinePassedError, PodsRemainError])
+async def test_a_question_of_a_pass_is_answered_or_unreachable_whatever_its_host_calls_it(
+    error: type[AdapterError],
+) -> None:
+    """A question changes nothing: what is no answer to it is that nothing was done, and it is asked again."""
+    adapter = Answering(wire.failed(error("the controller timed out")))
+    with pytest.raises(UnreachableError, match="the controller timed out"):
+        await adapter.find(NAME)
+    with pytest.raises(UnreachableError, match="the controller timed out"):
+        await adapter.capabilities()
+    with pytest.raises(UnreachableError, match="the controller timed out"):
+        await adapter.ceased(NAME, REF, 0)
+
+
+async def test_a_question_that_only_people_ask_may_be_refused() -> None:
+    adapter = Answering(wire.failed(RefusedError("the job has ranks 0 to 3, not 4")))
+    with pytest.raises(RefusedError, match="ranks 0 to 3"):
+        await adapter.read_output(NAME, REF, 0, 4)
+    with pytest.raises(RefusedError, match="ranks 0 to 3"):
+        await adapter.inspect(NAME, REF)
+    with pytest.raises(UnreachableError, match="timed out"):
+        await Answering(wire.failed(OutcomeUnknownError("timed out"))).inspect(NAME, REF)
+
+
+async def test_a_call_keeps_its_three_outcomes() -> None:
+    call = StopJobCall(name=NAME, call=4, deadline_at=AT, pair=PAIR)
+    for error in (OutcomeUnknownError, RefusedError, UnreachableError):
+        with pytest.raises(error) as raised:
+            await Answering(wire.failed(error("why"))).stop_job(call)
+        assert type(raised.value) is error

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from adapters.errors import AdapterError, SilentError, UnreachableError
+from adapters.errors import AdapterError, OutcomeUnknownError, RefusedError, SilentError, UnreachableError
 from adapters.simulated.adapter import SlurmAdapter
 from adapters.simulated.slurm import SlurmCluster, SlurmPace, SlurmSettings
 from dispatch.replica import clusters
@@ -115,6 +115,14 @@ async def test_an_answer_about_one_jobs_broken_record_keeps_no_other_job_from_it
     with pytest.raises(UnreachableError, match="cannot be read"):
         await bounded.find(named("llama"))
     assert (await bounded.find(named("bert"))).sightings == ()
+
+
+@pytest.mark.parametrize("error", [OutcomeUnknownError("timed out"), RefusedError("not a request: newer")], ids=str)
+async def test_a_question_that_an_adapter_of_this_process_leaves_unclear_is_unreachable(error: AdapterError) -> None:
+    cluster = Cluster()
+    cluster.raising = {"llama": error}
+    with pytest.raises(UnreachableError, match=str(error)):
+        await BoundedAdapter(CLUSTER, cluster).find(named("llama"))
 
 
 async def test_one_jobs_time_out_silences_no_cluster_that_answered_others_meanwhile(
