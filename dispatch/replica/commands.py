@@ -79,14 +79,21 @@ async def handle(hands: Hands, buckets: Buckets, delivery: Delivery, wake_at: Wa
 
 
 async def _answer(hands: Hands, command: Command, actor: str) -> tuple[Answered, Record]:
-    """Decide, and append what was decided; a conflict means to read and decide again (L5)."""
+    """Decide, and append what was decided; a conflict means to read and decide again (L5).
+
+    No append proves a refusal, so it is given only from a read that the store's leader does not know to be stale.
+    """
     asked = Asked(command.command, actor, command.on_behalf_of or None, command.note or None, command.at)
-    record = empty(command.tenant, command.job)
+    record, controls = empty(command.tenant, command.job), Controls()
     for _ in range(TRIES_MAX):
         entries = await hands.history.read(command.tenant, command.job, after=record.revision)
         record = fold(record, entries)
-        facts = await _facts(hands, record, command, actor)
+        if isinstance(command, SetControls):  # the values written whole come from the read that guards their append
+            controls = fold_controls(controls, entries)
+        facts = await _facts(hands, record, controls, command, actor)
         answered = decide(record, command, facts)
+        if isinstance(answered, Refused) and await _is_stale(hands, record):
+            continue
         if not isinstance(answered, Decided):
             return answered, record
         try:
@@ -94,18 +101,22 @@ async def _answer(hands: Hands, command: Command, actor: str) -> tuple[Answered,
         except ConflictError:
             continue
         except RegressionError:
-            record = empty(command.tenant, command.job)
+            record, controls = empty(command.tenant, command.job), Controls()
         except TooLargeError as error:  # to decide it again helps nobody, and would keep its shard from the others
             return Refused(RefusalCode.TOO_LARGE, TOO_LARGE.format(error)), record
     raise ConflictError(subjects.job(command.tenant, command.job), record.revision, None)
 
 
-async def _facts(hands: Hands, record: Record, command: Command, actor: str) -> Facts:
+async def _is_stale(hands: Hands, record: Record) -> bool:
+    return record.revision < await hands.history.last_revision(record.tenant, record.job)
+
+
+async def _facts(hands: Hands, record: Record, controls: Controls, command: Command, actor: str) -> Facts:
     now = hands.clock()
     if isinstance(command, CancelJob):
         return Facts(now=now, actor=actor)
     if isinstance(command, SetControls):
-        return Facts(now=now, actor=actor, controls=await read_controls(hands, command.tenant))
+        return Facts(now=now, actor=actor, controls=controls)
     cluster = command.spec.cluster if isinstance(command, SubmitJob) else record.spec and record.spec.cluster
     adapter = hands.adapter_of(cluster) if cluster else None
     if adapter is None:
