@@ -139,6 +139,7 @@ class Plan(Data, frozen=True, kw_only=True):
     job: str
     spec: JobSpec
     plan: RecoveryPlan
+    warnings: tuple[str, ...]
     verdict: WouldBe
 
 

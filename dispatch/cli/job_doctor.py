@@ -16,6 +16,7 @@ from dispatch.cli.typed_cluster import agreed
 from dispatch.client import Said
 from dispatch.findings import Finding, fail, ok, warn
 from dispatch.jobfile import JobFile, JobFileError, read_job_file
+from dispatch.jobfile.cautions import cautions
 from streams.messages.calls import Capabilities
 from streams.messages.commands import SubmitJob
 
@@ -37,6 +38,7 @@ async def examine_job(tool: Tool, source: str) -> tuple[Finding, ...]:
             findings.append(fail("job", what, f"--tenant {job.tenant}, with that tenant's credentials"))
         able = await capabilities_of(session, job.spec.cluster)
         findings += fits(job, able, source)
+        findings += [warn("job", f"{source} {each.place}: {each.sentence}", each.fix) for each in cautions(job)]
         findings.append(await _decision(session, job, able))
     return tuple(findings)
 

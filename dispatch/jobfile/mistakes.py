@@ -39,6 +39,12 @@ class Mistake:
         """`time_limit: 24 has no unit`."""
         return brief(f"{self.path}: {self.what}" if self.path else self.what)
 
+    @property
+    def told(self) -> str:
+        """All of it in one line: `line 8: time_limit: 24 has no unit; write 24h`."""
+        place = f"{self.place}: " if self.place else ""
+        return f"{place}{self.sentence}" + (f"; {self.fix}" if self.fix else "")
+
 
 class JobFileError(ValueError):
     """Nothing may be sent. Carries every mistake, in the order of the file."""

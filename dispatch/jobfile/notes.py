@@ -51,7 +51,7 @@ MEANINGS: dict[str, tuple[str, str]] = {
     "run": ("required", "exactly one of `command` and `script`"),
     "run.command": ("none", "program and arguments; no shell"),
     "run.script": ("none", "text of a script; no `#SBATCH` line that dispatch owns"),
-    "run.image": ("the runtime's", "Kubeflow only"),
+    "run.image": ("the runtime's", "Kubeflow only; `latest`, by its tag or by having none, is warned about"),
     "run.workdir": ("`.`", "where ranks start"),
     "env": ("`{}`", "stored in the history for ever: secrets go to `env_from`; `DISPATCH_*` is reserved"),
     "env_from": ("`[]`", "secrets by reference"),

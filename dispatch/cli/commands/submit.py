@@ -128,6 +128,7 @@ def _name(tool: Tool, options: SubmitOptions, written: str | None, stem: str) ->
 async def _give(session: Session, options: SubmitOptions, job: JobFile, name: str) -> int:
     from dispatch.cli import change
     from dispatch.cli.typed_cluster import agreed
+    from dispatch.jobfile.cautions import cautions
     from streams.messages.commands import SubmitJob
 
     tool = session.tool
@@ -144,6 +145,8 @@ async def _give(session: Session, options: SubmitOptions, job: JobFile, name: st
     order = SubmitJob(**fields, spec=job.spec, plan=job.plan)
     if tool.change.dry_run:
         return await _dry_run(session, order, job)
+    for each in cautions(job):
+        tool.screen.hint(f"warning: {each.told}")
     tool.screen.hint(f"{tool.settings.where(job.spec.cluster)}     submit {name} (command {order.command})")
     told = await change.send(
         session,
@@ -205,6 +208,7 @@ async def _dry_run(session: Session, order: SubmitJob, job: JobFile) -> Exit:
     from dispatch.cli.cluster import capabilities_of
     from dispatch.cli.dry_run import decided
     from dispatch.cli.views.plan import plan_lines
+    from dispatch.jobfile.cautions import cautions
     from streams.messages.plan import default_plan
 
     tool = session.tool
@@ -216,6 +220,8 @@ async def _dry_run(session: Session, order: SubmitJob, job: JobFile) -> Exit:
     lines = plan_lines(order.job, job.spec, plan, able, width=tool.screen.width)
     if able is None:
         lines.append(f"  note     {job.spec.cluster} was not asked: no agent answers from here")
-    data = {"job": order.job, "spec": job.spec, "plan": plan, "verdict": verdict.document}
+    warnings = [each.told for each in cautions(job)]
+    lines += [f"  warning  {each}" for each in warnings]
+    data = {"job": order.job, "spec": job.spec, "plan": plan, "warnings": warnings, "verdict": verdict.document}
     tool.answer("submit-plan", data, lambda: [*lines, f"  {verdict.line}"])
     return verdict.exit_code
