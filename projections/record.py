@@ -7,6 +7,7 @@ the record and the Find of its own pass; nothing else.
 from __future__ import annotations
 
 from datetime import datetime
+from itertools import takewhile
 from typing import NamedTuple
 
 from projections.objects import ALIVE, ObjectRecord, RunRecord
@@ -305,6 +306,19 @@ class Record(Value, frozen=True, kw_only=True):
         if submission.canonical is not None:
             return False
         return submission.number < len(self.submissions) or submission.exhausted
+
+    @property
+    def adoptable(self) -> tuple[AttemptRecord, ...]:
+        """Unmatched attempts that a foreign object may be said to answer, lowest first.
+
+        Of the newest submission, while it has no canonical object, and below any that has one: what answers another
+        would be retired as a duplicate, and stopped.
+        """
+        newest = self.newest
+        if newest is None or newest.canonical is not None:
+            return ()
+        first = takewhile(lambda a: a.object is None or a.given_up, newest.attempts)
+        return tuple(a for a in first if a.unmatched)
 
     def canonical(self) -> ObjectRecord | None:
         """The canonical object of the newest submission."""

@@ -73,7 +73,7 @@ REFUSALS: dict[RefusalCode, tuple[str, str]] = {
         "Stop it (`--as stop`), or wait for its end.",
     ),
     RefusalCode.NO_ATTEMPT_TO_ADOPT: (
-        "No unmatched attempt is there for the object to answer.",
+        "No unmatched attempt of the newest submission is there for the object to answer.",
         "`--as stop` or `--as ignore`.",
     ),
     RefusalCode.NODE_NOT_WAITED_FOR: (

@@ -118,12 +118,12 @@ def _gone(held: ObjectRecord, facts: Facts) -> Answered:
 
 
 def _adopt(record: Record, held: ObjectRecord, facts: Facts) -> Answered:
-    open_attempts = [a for a in record.attempts if a.unmatched]
-    if not held.foreign or len(open_attempts) == 0:
+    if not held.foreign or not record.adoptable:
         return Refused(
-            RefusalCode.NO_ATTEMPT_TO_ADOPT, f"no attempt of this job is unmatched, so {held.ref.id} can answer none"
+            RefusalCode.NO_ATTEMPT_TO_ADOPT,
+            f"no attempt of the newest submission waits for an object, so {held.ref.id} can answer none: stop or ignore it",
         )
-    attempt = open_attempts[0]
+    attempt = record.adoptable[0]
     event = TargetDisposed(
         target=held.ref,
         disposition=Disposition.ADOPT,

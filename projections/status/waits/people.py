@@ -105,7 +105,7 @@ def foreigners(picture: Picture) -> list[Waiting]:
 def _foreigner(picture: Picture, held: ObjectRecord) -> Waiting:
     record, name = picture.record, picture.called(held.ref)
     can = [dispose(record, held.ref.id, "ignore", "it is nobody's business here", "it may run beside the job")]
-    if any(a.unmatched for a in record.attempts):
+    if record.adoptable:
         can.insert(0, dispose(record, held.ref.id, "adopt", "takes it for the answer to the unmatched attempt"))
     if alive(held):
         can.append(dispose(record, held.ref.id, "stop", "stops it", "ends whatever it runs"))

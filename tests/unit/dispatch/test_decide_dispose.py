@@ -91,6 +91,39 @@ def test_nothing_is_adopted_where_no_attempt_is_unmatched() -> None:
     assert code(dispose(story, other, ADOPT)) is RefusalCode.NO_ATTEMPT_TO_ADOPT
 
 
+def superseded() -> Story:
+    """Attempt 1/1 was never answered, 1/2 is canonical and has ended, and submission 2's first Start is unanswered."""
+    story = Story().submitted().later(1).authorized().attempt()
+    story.replied(ReplyOutcome.UNKNOWN).later(70).attempt(1, 2)
+    ref = story.later(1).made("88213", 1, 2)
+    story.canonical(ref, 1, 2).opened(ref).later(30).running(ref).later(60)
+    story.ended(ref, cause=CRASHED, end_final=True).ceased(ref)
+    return story.authorized(2, "crash", "crash/1.0").attempt(2, 1).replied(ReplyOutcome.UNKNOWN)
+
+
+def test_what_is_adopted_answers_the_newest_submission_and_is_not_stopped_as_a_duplicate_of_an_earlier_one() -> None:
+    story = superseded().later(2000)
+    other = story.foreign()
+    story.seen((other, Phase.QUEUED))
+    disposed = event(dispose(story, other, ADOPT))
+    assert (disposed.submission, disposed.attempt) == (2, 1)
+
+
+def test_nothing_is_adopted_for_an_attempt_whose_submission_has_its_object() -> None:
+    """It would be retired as a duplicate, and stopped: who adopts wants it to run."""
+    chosen, _ = launched()
+    chosen.attempt(1, 2).replied(ReplyOutcome.UNKNOWN)
+    shown = Story().submitted().later(1).authorized().attempt()
+    shown.later(1).made("88213")
+    shown.attempt(1, 2).replied(ReplyOutcome.UNKNOWN)
+    closed = superseded()
+    closed.canonical(closed.later(1).made("88299", 2, 1), 2)
+    for story in (chosen, shown, closed):
+        other = story.foreign()
+        story.seen((other, Phase.QUEUED))
+        assert code(dispose(story, other, ADOPT)) is RefusalCode.NO_ATTEMPT_TO_ADOPT
+
+
 def test_a_missing_object_of_our_own_is_not_adopted() -> None:
     story, ref = missing()
     story.attempt(1, 2)
