@@ -5,9 +5,20 @@ from __future__ import annotations
 from streams.messages import events
 from streams.messages.events import Entry, Envelope
 from streams.messages.spec import Unmatched
-from streams.messages.values import AttemptRef, CessationBasis, Disposition, MessageRef, ObjectRef, Verb
+from streams.messages.values import (
+    AttemptRef,
+    CessationBasis,
+    Disposition,
+    Instant,
+    MessageRef,
+    ObjectRef,
+    Phase,
+    Sighting,
+    Verb,
+)
 
 OPENING = (Verb.OPEN, Verb.ADMIT, Verb.RELEASE)
+EVERY_NODE = ""
 
 
 class Intent:
@@ -30,8 +41,17 @@ class Intent:
         return Verb.START if isinstance(self.event, events.AttemptCommitted) else self.event.verb
 
 
+def shows_begun(seen: Sighting) -> bool:
+    """Whether this sighting tells that the run it shows has begun."""
+    return seen.phase in (Phase.RUNNING, Phase.ENDING) or (seen.phase is Phase.ENDED and bool(seen.nodes))
+
+
 class Chronicle:
-    """One history so far. `intents` also holds those of generations that were lost: their calls were authorized."""
+    """One history so far. `intents` also holds those of generations that were lost: their calls were authorized.
+
+    `attested` holds the step at which somebody last vouched for an object's run on a node, or on `EVERY_NODE`; `begun`
+    when a Find that is recorded last showed a run that had begun; `waived` the revisions that a person disposed of.
+    """
 
     def __init__(self, intents: dict[str, Intent] | None = None) -> None:
         self.intents: dict[str, Intent] = intents if intents is not None else {}
@@ -53,14 +73,16 @@ class Chronicle:
         self.strange: dict[int, str] = {}
         self.disposed: dict[ObjectRef, Disposition] = {}
         self.given_up: list[AttemptRef] = []
-        self.attested: set[tuple[ObjectRef, int]] = set()
+        self.attested: dict[tuple[ObjectRef, int, str], int] = {}
+        self.begun: dict[tuple[ObjectRef, int], Instant] = {}
+        self.waived: set[int] = set()
         self.stopped: dict[ObjectRef, int] = {}
         self.in_force: list[str] = []
         self.verified: dict[ObjectRef, int] = {}
         self.replied: dict[int, events.CallReplied] = {}
 
-    def add(self, entry: Entry, life: int) -> None:
-        """One more entry, stored by the process with that life."""
+    def add(self, entry: Entry, life: int, step: int) -> None:
+        """One more entry, stored in this step by the process with that life."""
         content = entry.content
         self.revision = entry.revision
         if not isinstance(content, Envelope):
@@ -102,8 +124,9 @@ class Chronicle:
             case events.TargetDisposed():
                 self._disposed(event)
             case events.CessationSeen():
-                if event.basis is not CessationBasis.OBSERVED:
-                    self.attested.add((event.object, event.run))
+                self._vouched(event, step)
+            case events.ObjectsSeen():
+                self._shown(event)
             case events.CallReplied():
                 self.replied[event.call] = event
             case _:
@@ -130,10 +153,25 @@ class Chronicle:
         self.calls[event.call] = intent
         return intent
 
+    def _vouched(self, event: events.CessationSeen, step: int) -> None:
+        """A person's word is for the nodes that it names; where it names none, and where it is presumed, for all."""
+        if event.basis is CessationBasis.OBSERVED:
+            return
+        nodes = [state.node for state in event.nodes] if event.basis is CessationBasis.OPERATOR else []
+        for node in nodes or [EVERY_NODE]:
+            self.attested[(event.object, event.run, node)] = step
+
+    def _shown(self, event: events.ObjectsSeen) -> None:
+        for seen in event.sightings:
+            if shows_begun(seen):
+                of = (seen.object, seen.run)
+                self.begun[of] = max(event.as_of, self.begun.get(of, event.as_of))
+
     def _disposed(self, event: events.TargetDisposed) -> None:
         target = event.target
         if isinstance(target, MessageRef):
             self.strange.pop(target.revision, None)
+            self.waived.add(target.revision)
         elif isinstance(target, AttemptRef):
             self.given_up.append(target)
         else:

@@ -13,10 +13,14 @@ if TYPE_CHECKING:
 
 
 class StoreFaults:
-    """A restore, an outage, messages of a later release, rubbish, and the noise of other jobs."""
+    """A restore, an outage, messages of a later release, rubbish, and the noise of other jobs.
+
+    `with_more` holds the revisions of messages that say more than this release knows, in a field that it does not.
+    """
 
     def __init__(self, world: World) -> None:
         self.world = world
+        self.with_more: set[int] = set()
 
     def fault(self) -> str:
         """One of them, if this run has it."""
@@ -35,8 +39,7 @@ class StoreFaults:
             return self._later_release()
         if draws.chance(levels["quarantine"] * 2) and world.ledger.entries:
             world.faults["quarantine"] += 1
-            world.ledger.store(JOB, b'{"v":1,"id":"not an id","event":{"type":"JobCancelled"}}')
-            world.watch.stored(None)
+            self._put(b'{"v":1,"id":"not an id","event":{"type":"JobCancelled"}}')
             return "bytes without a valid envelope are stored"
         if draws.chance(levels["repeated-event"] * 4) and world.ledger.entries:
             return self._again()
@@ -53,25 +56,31 @@ class StoreFaults:
         if not isinstance(again, Envelope):
             return ""
         self.world.faults["repeated-event"] += 1
-        self.world.ledger.store(JOB, codec.encode_event(again))
-        self.world.watch.stored(None)
+        self._put(codec.encode_event(again))
         return f"the store holds {type(again.event).__name__} a second time"
 
     def _later_release(self) -> str:
         """A writer of a later release: an event type that this one does not know, or a field that it does not."""
         world = self.world
-        known = world.draws.below(2) == 1
+        what = world.draws.below(4)
         last = world.ledger.entries[-1]
         if not isinstance(last.content, Envelope):
             return ""
         base = (
             f'"tenant":"nlp","job":"llama","expected":{last.revision},"at":"2026-01-01T00:00:00Z","by":"replica:later"'
         )
-        if known:
-            event = '{"type":"ObjectsSeen","as_of":"2025-12-31T00:00:00Z","read_revision":0,"mood":"calm"}'
-        else:
-            world.faults["unknown-event"] += 1
-            event = '{"type":"JobAdmired","by":"everybody"}'
-        world.ledger.store(JOB, f'{{"v":1,"id":"{world.new_id()}",{base},"event":{event}}}'.encode())
-        world.watch.stored(None)
-        return "a later release writes: a field that is not known" if known else "a later release writes: a new event"
+        seen, more = '"type":"ObjectsSeen","as_of":"2025-12-31T00:00:00Z","read_revision":0', '"mood":{"now":"calm"}'
+        later = (f"{{{seen},{more}}}", f"{{{seen}}},{more}", '{"type":"JobAdmired","by":"everybody"}')[min(what, 2)]
+        world.faults["unknown-event" if what > 1 else "unknown-field"] += 1
+        self._put(f'{{"v":1,"id":"{world.new_id()}",{base},"event":{later}}}'.encode(), with_more=what < 2)
+        return (
+            "a later release writes: a new event" if what > 1 else "a later release writes: a field that is not known"
+        )
+
+    def _put(self, data: bytes, *, with_more: bool = False) -> None:
+        """Somebody else's bytes are stored; after a restore under a revision that another message had."""
+        revision = self.world.ledger.store(JOB, data)
+        self.with_more.discard(revision)
+        if with_more:
+            self.with_more.add(revision)
+        self.world.watch.stored(None)

@@ -96,8 +96,10 @@ THEMES: dict[str, tuple[str, ...]] = {
     "flicker": ("hide", "read-stale"),
     "resubmitted": ("requeue", "resubmit", "call-late"),
     "re-held": ("hold", "release", "call-late", "slow-start"),
-    "attested": ("attest", "lose-node", "preempt"),
-    "left-behind": ("foreign", "lose-node", "dispose", "slow-end"),
+    "later-releases": ("unknown-event", "crash"),
+    "gone-back": ("restore", "quarantine", "crash"),
+    "attested": ("attest", "lose-node", "stragglers", "deny-cessation"),
+    "left-behind": ("foreign", "lose-node", "cancel"),
     "own-way": ("own-requeue", "hand-requeue", "lose-node", "requeue"),
     "restored": ("restore", "submit", "call-late"),
 }

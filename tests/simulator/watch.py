@@ -7,25 +7,25 @@ from typing import TYPE_CHECKING
 
 from adapters.simulated.slurm_job import JobState, SlurmJob
 from adapters.simulated.trainjob import TrainJob
-from adapters.simulated.truth import BegunBy, Execution
+from adapters.simulated.truth import Execution
 from dispatch.supervisor import Pass
 from projections.evolve import empty, evolve
 from projections.record import Record
 from streams.messages.events import Envelope
 from streams.messages.reasons import Reason
-from streams.messages.values import Disposition, Found, ObjectRef, Phase
+from streams.messages.values import Found, ObjectRef, Phase
 from tests.simulator.chronicle import Chronicle
 from tests.simulator.flight import AppendFlight, CallFlight, Flight, ReadFlight
 from tests.simulator.laws.every import LAWS
 from tests.simulator.laws.law import Law
 from tests.simulator.ledger import JOB, TENANT
+from tests.simulator.living import EXCUSED, Living
 
 if TYPE_CHECKING:
     from tests.simulator.process import Task
     from tests.simulator.world import World
 
 OVER = (Phase.ENDING, Phase.ENDED)
-EXCUSED = (Disposition.GONE, Disposition.IGNORE)
 
 
 def those(laws: list[Law], method: str) -> list[Law]:
@@ -53,6 +53,8 @@ class Watch:
         self.changed = False
         self.flight: AppendFlight | None = None
         self._folded = 0
+        self._stored_at: dict[str, int] = {}
+        self._living = Living(self)
         self._seen = (0, 0, 0)
         laws = [law(self) for law in LAWS]
         self.laws = laws
@@ -78,7 +80,9 @@ class Watch:
             if isinstance(content, Envelope) and content.id not in self.chronicle.ids:
                 for law in self._before:
                     law.before(content, content.event)
-            self.chronicle.add(entry, life)
+            if isinstance(content, Envelope):
+                self._stored_at.setdefault(content.id, self.world.steps)
+            self.chronicle.add(entry, life, self.world.steps)
             self.record = evolve(self.record, entry)
             for law in self._after:
                 law.after(entry)
@@ -90,7 +94,8 @@ class Watch:
         self._folded = 0
         for entry in self.world.ledger.entries:
             self._folded += 1
-            self.chronicle.add(entry, 0)
+            stored_at = self._stored_at.get(entry.content.id, 0) if isinstance(entry.content, Envelope) else 0
+            self.chronicle.add(entry, 0, stored_at)
             self.record = evolve(self.record, entry)
         for task in self.world.tasks:
             task.unseen = None
@@ -160,6 +165,7 @@ class Watch:
             law.at_the_end()
 
     def _note(self) -> None:
+        self._living.note()
         for job in self.world.cluster.jobs:
             if job.ref in self.record.objects:
                 self.known_at.setdefault(job.ref, self.world.steps)
@@ -202,18 +208,9 @@ class Watch:
             found.append(job)
         return found
 
-    def living(self) -> list[Execution]:
-        """Executions that a call of ours began and whose processes live, but for those a person vouched for."""
-        living = self.world.cluster.truth.living
-        if not living:
-            return []
-        return [
-            execution
-            for execution in living
-            if execution.lift.by is BegunBy.CALL
-            and (execution.object, execution.run) not in self.chronicle.attested
-            and self.chronicle.disposed.get(execution.object) not in EXCUSED
-        ]
+    def living(self, told: tuple[Found, int] | None = None) -> list[Execution]:
+        """Executions whose processes live, nobody's word for it: see `Living.executions`."""
+        return self._living.executions(told)
 
 
 def _over(job: SlurmJob | TrainJob) -> bool:

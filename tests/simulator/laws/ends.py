@@ -64,7 +64,8 @@ class AbsenceIsNoEnd(Law):
     def _verified_truly(self, event: StopVerified) -> None:
         """An absent object is accounted for by a stop that was done, or by the end of all its processes."""
         if event.basis is StopBasis.PROCESSES_GONE:
-            if any(execution.object == event.object for execution in self.watch.living()):
+            living = self.watch.living(self.watch.decided_from(event.as_of))
+            if any(execution.object == event.object for execution in living):
                 self.broken(f"the processes of {event.object.id} are told gone, and some live")
             return
         calls = self.watch.chronicle.calls.values()

@@ -43,6 +43,9 @@ class NothingIsForgotten(Law):
             self.broken("settled by a Find that was never made")
         found, self._since = decided_from
         self._nothing_in_doubt(found)
+        for execution in self.watch.living(decided_from):
+            told = f"{execution.object.id} run {execution.run}, of which it was told, is alive on"
+            self.broken(f"settled, and {told} {list(execution.alive)}")
         for flight in self.world.calls_on_their_way():
             call = flight.request.call
             if call is not None and flight.request.verb not in ("stop", "stop-job"):

@@ -43,14 +43,11 @@ class NeverTwoAtOnce(Law):
         """No word that a run's processes are gone outlives a look at them: the next gate would rest on it."""
         if ended.found is None or ended.result not in (Result.QUIET, Result.ACTED):
             return
-        for seen in ended.found.sightings:
+        living = self.watch.living((ended.found, self.watch.found_at(ended.found.as_of)))
+        for seen in ended.found.sightings if living else ():
             held = ended.record.objects.get(seen.object) if seen.phase is Phase.RUNNING else None
             run = held.run_record(seen.run) if held is not None else None
-            if (
-                run is not None
-                and run.proven
-                and any((e.object, e.run) == (seen.object, seen.run) for e in self.watch.living())
-            ):
+            if run is not None and run.proven and any((e.object, e.run) == (seen.object, seen.run) for e in living):
                 self.broken(f"{seen.object.id} run {seen.run} was seen to run, and is recorded as gone")
 
     def landed(self, flight: CallFlight) -> None:
@@ -80,6 +77,10 @@ class NeverTwoAtOnce(Law):
             ignored = self.watch.chronicle.disposed.get(seen.object) is Disposition.IGNORE
             if seen.object != event.object and seen.phase is not Phase.ENDED and not ignored:
                 self.broken(f"open #{event.call} although its own Find showed {seen.object.id} {seen.phase.value}")
+        for execution in self.watch.living(decided_from):
+            if (execution.object, execution.run) != (event.object, event.run):
+                told = f"{execution.object.id} run {execution.run}, of which it was told, lives on"
+                self.broken(f"open #{event.call} although {told} {list(execution.alive)}")
         known = {intent.nonce for intent in self.watch.chronicle.calls.values()}
         for late in self.world.calls_on_their_way():
             call = late.request.call

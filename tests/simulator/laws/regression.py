@@ -19,7 +19,7 @@ class NothingDecidedOnALostHistory(Law):
 
     def _check(self, event: Event, found: Found) -> None:
         chronicle = self.watch.chronicle
-        waived = self.watch.record.waived
+        waived = chronicle.waived
         floor = found.floor
         if floor is not None and floor.revision not in waived and chronicle.nonces.get(floor.revision) != floor.nonce:
             self.broken(f"{type(event).__name__} although its Find told of r{floor.revision}, which the history lacks")
