@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Sequence
 
 from dispatch.cli.errors import CliError
 from dispatch.cli.exits import Exit
-from dispatch.cli.looking import frame_of
+from dispatch.cli.patience import Watched, unread
 from dispatch.cli.session import Session
+from dispatch.cli.tool import Tool
 from dispatch.cli.views.frame import Frame
 from projections.receipt import Written, receipt
 from projections.record import CancelRecord
@@ -38,29 +38,32 @@ async def await_all(session: Session, jobs: Sequence[str], stage: str) -> Exit:
 async def await_stage(session: Session, job: str, stage: str) -> tuple[Exit, Status | dict[str, object]]:
     """Print the stages of the job's cancel as they come, until `stage`; 8 when `--timeout` passed first.
 
-    With the status of the job then, or the error, for a program.
+    With the status of the job then, or the error, for a program. A bus that is away is waited for.
     """
-    tool = session.tool
-    deadline = None if tool.flags.timeout is None else time.monotonic() + tool.flags.timeout
-    read = await session.exactly(job)
+    tool, watched = session.tool, Watched(session, unread(session, job))
     shown = 0
     while True:
-        frame = await frame_of(session, read)
-        stages = reached(frame)
-        if not tool.flags.json:
-            for line in stages[shown:]:
-                tool.screen.say(f"  {line[1]}")
-        shown = len(stages)
-        if any(name == NEEDED[stage] for name, _ in stages):
-            if read.record.settled and not tool.flags.json:
-                tool.screen.say(f"cancelled, settled #{read.record.settled_number}")
-            return Exit.DONE, frame.status()
-        if deadline is not None and time.monotonic() >= deadline:
+        frame = await watched.look(around=True)
+        if frame is not None:
+            stages = reached(frame)
+            _say(tool, [f"  {line}" for _, line in stages[shown:]])
+            shown = len(stages)
+            if any(name == NEEDED[stage] for name, _ in stages):
+                if frame.record.settled:
+                    _say(tool, [f"cancelled, settled #{frame.record.settled_number}"])
+                return Exit.DONE, frame.status()
+        if watched.patience.over:
             late = CliError(f"--timeout ended the wait; the cancel of {job} stands and goes on", code="timed-out")
             tool.screen.hint(late.what)
             return Exit.TIMED_OUT, {"job": job, **late.document()}
         await asyncio.sleep(POLL_S)
-        read = await session.refreshed(read)
+
+
+def _say(tool: Tool, lines: Sequence[str]) -> None:
+    """Lines for a person; a program gets one document at the end."""
+    if not tool.flags.json:
+        for line in lines:
+            tool.screen.say(line)
 
 
 def reached(frame: Frame) -> list[tuple[str, str]]:

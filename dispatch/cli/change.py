@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from dispatch.cli import sent
+from dispatch.cli import errors, sent
 from dispatch.cli.errors import CliError
 from dispatch.cli.exits import Exit
 from dispatch.cli.refusals import REFUSALS
@@ -15,7 +15,7 @@ from dispatch.cli.session import Session
 from dispatch.cli.tool import Tool
 from dispatch.client import Accepted, AsyncClient, Outcome, Refused, Said, Stored, Undecided, outcome_of
 from streams.codec import verb_of
-from streams.errors import StreamError
+from streams.errors import BusUnreachableError, CodecError, StreamError
 from streams.messages.commands import Command, SetControls, SubmitJob
 from streams.messages.reasons import RefusalCode
 
@@ -24,14 +24,18 @@ REASON_MAX = 500
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """How one command ended: its line for a person, its document for a program, its exit code."""
+    """How one command ended: its line for a person, its document for a program, its exit code.
+
+    `failed`: an error about this command alone, beside others that were sent; then there is no outcome.
+    """
 
     line: str
     document: dict[str, object]
     exit_code: Exit
-    outcome: Outcome
+    outcome: Outcome | None
     why: tuple[str, ...] = ()
     do: tuple[str, ...] = ()
+    failed: CliError | None = None
 
 
 def reason_of(tool: Tool, *, required: bool) -> str:
@@ -86,10 +90,50 @@ async def send(session: Session, command: Command, accepted: Callable[[Accepted]
     )
 
 
+async def send_each(
+    session: Session, commands: Iterable[Command], accepted: Callable[[Command], Callable[[Accepted], str]]
+) -> list[Told]:
+    """Send one after another. An error before anything was sent passes through; later it is told of its own command.
+
+    Once the bus is away the rest is not tried: each is told as not sent, so that the answers before are never lost.
+    """
+    told: list[Told] = []
+    away: BusUnreachableError | None = None
+    several = len(waiting := list(commands)) > 1
+    for command in waiting:
+        if away is not None:
+            told.append(_failed(command, away))
+            continue
+        try:
+            told.append(await send(session, command, accepted(command)))
+        except (StreamError, CodecError) as error:
+            if not several or not sent.anything():
+                raise
+            told.append(_failed(command, error))
+            away = error if isinstance(error, BusUnreachableError) else None
+    return told
+
+
+def _failed(command: Command, error: Exception) -> Told:
+    """What became of one of several commands about which the bus answered with an error."""
+    found = errors.told(error)
+    assert found is not None
+    found = errors.after_sending(found)
+    gone = sent.is_known(command.command)
+    what = f"the {_order(command)} {'may take effect' if gone else 'was not sent'}: {found.what}"
+    failed = CliError(what, why=found.why, do=found.do, code=found.code, exit_code=found.exit_code)
+    document = {"job": command.job, "outcome": "undecided" if gone else "unsent", "command": command.command}
+    return Told(what, document | {"error": failed.document()}, failed.exit_code, None, failed=failed)
+
+
+def _order(command: Command) -> str:
+    """The command in words, such as `cancel of llama`."""
+    return "change of the retries" if isinstance(command, SetControls) else f"{verb_of(command)} of {command.job}"
+
+
 async def _publish(client: AsyncClient, command: Command, deadline: float) -> int | None:
     """Publish it, so that whoever is interrupted meanwhile is told what may have been sent."""
-    order = "change of the retries" if isinstance(command, SetControls) else f"{verb_of(command)} of {command.job}"
-    sent.begun(command.command, order)
+    sent.begun(command.command, _order(command))
     try:
         sequence = await client.publish(command, deadline=deadline)
     except (StreamError, ValueError):  # each says that nothing was sent
@@ -134,7 +178,9 @@ def _undecided(command: Command) -> Told:
 
 async def _stored(session: Session, command: Command, sequence: int) -> Told:
     alive = await session.alive()
-    if alive:
+    if alive is None:
+        why = "stored; not decided yet, and whether a supervisor is live cannot be read"
+    elif alive:
         why = f"stored, not decided within {session.tool.timeout_s:g}s by {', '.join(alive)}"
     else:
         why = "stored; no supervisor is live: nothing is decided until one starts"
@@ -161,8 +207,8 @@ def show(tool: Tool, view: str, told: list[Told]) -> Exit:
 
 
 def _print(tool: Tool, told: Told) -> None:
-    """A refusal in the form of every error, on stderr; all else as a line of the answer."""
-    if isinstance(told.outcome, Refused):
+    """A refusal, and what failed, in the form of every error, on stderr; all else as a line of the answer."""
+    if isinstance(told.outcome, Refused) or told.failed is not None:
         first, *rest = error_of(told).lines()
         tool.screen.complain(tool.screen.paint("error:", "red") + first.removeprefix("error:"))
         for line in rest:
@@ -173,6 +219,9 @@ def _print(tool: Tool, told: Told) -> None:
 
 def error_of(told: Told) -> CliError:
     """What became of a command that did not become an event, as an error."""
+    if (failed := told.failed) is not None:
+        why = (*told.why, *failed.why)
+        return CliError(failed.what, why=why, do=failed.do, code=failed.code, exit_code=failed.exit_code)
     if not isinstance(told.outcome, Refused):
         return CliError(told.line.splitlines()[0], do=told.do, code="undecided")
     receipt = told.outcome.receipt

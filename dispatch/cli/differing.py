@@ -8,6 +8,7 @@ from dispatch.cli.change import Told
 from dispatch.cli.session import Session
 from dispatch.jobfile.writing import job_file_of
 from projections.status import state_of
+from streams.errors import StreamError
 from streams.messages.commands import SubmitJob
 
 FIELDS_MAX = 6
@@ -32,8 +33,14 @@ def _by_name(rules: list[object]) -> dict[str, object]:
 
 
 async def compared(session: Session, order: SubmitJob, told: Told, source: str) -> Told:
-    """The refusal with who submitted the other spec, when, and what differs. `source`: as it is pasted into a shell."""
-    read = await session.maybe(order.job)
+    """The refusal with who submitted the other spec, when, and what differs; as it is where that cannot be read.
+
+    `source`: as it is pasted into a shell.
+    """
+    try:
+        read = await session.maybe(order.job)
+    except StreamError:
+        return told
     submitted = read.record.submitted
     if submitted is None:
         return told

@@ -9,20 +9,24 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from dispatch.cli import sent
 from dispatch.cli.catalog import VERBS
-from dispatch.cli.errors import CliError, told
+from dispatch.cli.errors import CliError, after_sending, told
 from dispatch.cli.exits import Exit
 from dispatch.cli.main import verb_first
 from dispatch.cli.screen import screen_for, write_document
 
 
 def end_with(error: Exception, words: Sequence[str]) -> int:
-    """Print the error in its form, as a document with `--json`; the exit code. No address is shown with its password."""
+    """Print the error in its form, as a document with `--json`; the exit code. No address is shown with its password.
+
+    Where something was sent before, it says what of that stands, and never that nothing was sent.
+    """
     from streams.addresses import without_secrets
 
-    found = told(error)
-    if found is None:
-        found = _fault(error, words)
+    found = told(error) or _fault(error, words)
+    if sent.anything():
+        found = after_sending(found, sent.left())
     colour = _value_of("--color", words) or "auto"
     screen = screen_for(colour, os.environ, verbose="-v" in words or "--verbose" in words)
     if "--json" in words:

@@ -63,6 +63,27 @@ def told(error: Exception) -> CliError | None:
     return None
 
 
+CLAIMS = ("; nothing was sent", "; nothing was stored")
+
+
+def after_sending(found: CliError, *left: str) -> CliError:
+    """The same error where something had been sent before. `left`: what stands of it.
+
+    It never says that nothing was sent; and what would be exit 6, which promises that, is exit 7.
+    """
+    what = found.what
+    for claim in CLAIMS:
+        what = what.removesuffix(claim)
+    lost = found.exit_code is Exit.UNREACHABLE
+    return CliError(
+        what,
+        why=(*found.why, *left),
+        do=found.do,
+        code="bus-lost" if lost else found.code,
+        exit_code=exit_of("bus-lost") if lost else found.exit_code,
+    )
+
+
 def _of_usage(error: Exception) -> CliError | None:
     import click
 

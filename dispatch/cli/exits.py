@@ -33,7 +33,7 @@ MEANINGS: dict[Exit, str] = {
     Exit.REFUSED: "refused by a decision; the receipt says why; nothing changed",
     Exit.NOT_PERMITTED: "credentials missing, expired or without the right",
     Exit.UNREACHABLE: "bus or agent not reachable, or the server's settings unsafe; **nothing was sent**",
-    Exit.UNDECIDED: "**undecided**: sent, no answer in time; it may take effect; repeat it with the printed "
+    Exit.UNDECIDED: "**undecided**: sent, and no answer in time, or the bus went away; it may take effect; repeat it with the printed "
     "`--command-id` (of a submit `--name` too)",
     Exit.TIMED_OUT: "`--timeout` ended a wait; the job goes on",
     Exit.CHECK_FAILED: "a check failed: `verify` found a broken law, `doctor` a FAIL",
@@ -72,6 +72,7 @@ CODES: dict[str, tuple[Exit, str, str]] = {
     "older-generation": (Exit.UNREACHABLE, "the history was replaced by a newer generation", "start again with today's version and context"),
     "bus-full": (Exit.UNREACHABLE, "a stream's limit or the disk is reached; nothing was stored", "`dispatch doctor bus`"),
     "undecided": (Exit.UNDECIDED, "sent, and no answer in time", "the same command with the printed `--command-id`, of a submit with the printed `--name` too"),
+    "bus-lost": (Exit.UNDECIDED, "the bus went away after something had been sent; the error says what stands", "what is not named, again; what may take effect, with the printed `--command-id`"),
     "timed-out": (Exit.TIMED_OUT, "`--timeout` ended a wait", "the job goes on; `dispatch watch JOB`"),
     "foreign-package": (Exit.FAULT, "another distribution installed a package of the same name", "a virtual environment of its own"),
 }  # fmt: skip

@@ -6,20 +6,17 @@ Survives a bus that goes away and comes back. Ends by itself at its goal; Ctrl-C
 from __future__ import annotations
 
 import asyncio
-import time
 from dataclasses import dataclass
 
 from dispatch.cli.columns import table
 from dispatch.cli.exits import Exit
-from dispatch.cli.looking import frame_of
+from dispatch.cli.patience import Watched, unread
 from dispatch.cli.session import Read, Session
-from dispatch.cli.times import elapsed
 from dispatch.cli.views.frame import Frame
 from dispatch.cli.views.history import chosen, event_document, full_lines, live_row
 from projections.fleet import line_of
 from projections.status import SETTLED, State
 from projections.timeline import timeline
-from streams.errors import BusClosedError, BusUnreachableError
 
 POLL_S = 0.25
 GONE = frozenset({State.ENDING, State.CANCELLING, *SETTLED})
@@ -81,69 +78,52 @@ def own_exit(frame: Frame) -> int | None:
 
 
 async def follow(session: Session, job: str, goal: Goal, *, start: int | None = None) -> int:
-    """Print what happens to the job until the goal is reached or `--timeout` ends the wait; the exit code."""
-    follower = Follower(session, await session.read(job), goal, start)
-    return await follower.run()
+    """Print what happens to the job, of exactly this name, until the goal is reached or `--timeout` ends the wait.
+
+    The exit code. The job need not have been read yet: a bus that is away from the first read on is waited for.
+    """
+    return await Follower(session, unread(session, job), goal, start).run()
 
 
 class Follower:
-    """One job, read again and again from the last event seen."""
+    """What happens to one job, printed as it comes. `start`: the event to begin with; None: what comes from now on."""
 
     def __init__(self, session: Session, read: Read, goal: Goal, start: int | None) -> None:
-        self.session = session
         self.tool = session.tool
-        self.read = read
         self.goal = goal
-        self.shown = read.record.number if start is None else start - 1
-        self._lost_at: float | None = None
-        self._frame: Frame | None = None
-        self._framed: Read | None = None
+        self.shown = None if start is None else start - 1
+        if start is None and read.entries:
+            self.shown = read.record.number
+        self._watched = Watched(session, read)
+
+    @property
+    def read(self) -> Read:
+        """The job as far as it is read."""
+        return self._watched.read
 
     async def run(self) -> int:
         """Follow to the end; the exit code."""
-        bounded = self.tool.flags.timeout
-        deadline = None if bounded is None else time.monotonic() + bounded
-        frame = await self._look()
-        self._first(frame)
+        begun = False
         while True:
-            self._print(frame)
-            code = self.goal.reached(frame)
-            if code is not None:
-                return self._end(frame, code)
-            if deadline is not None and time.monotonic() >= deadline:
+            frame = await self._watched.look(around=self.goal.until == "action")
+            if frame is not None:
+                if not begun:
+                    self._first(frame)
+                begun = True
+                self._print(frame)
+                code = self.goal.reached(frame)
+                if code is not None:
+                    return self._end(frame, code)
+            if self._watched.patience.over:
                 self._last("timeout")
                 self.tool.screen.hint(f"--timeout ended the wait; {self.read.job} goes on")
                 return Exit.TIMED_OUT
             await asyncio.sleep(POLL_S)
-            frame = await self._look()
-
-    async def _look(self) -> Frame:
-        """The job now, or as it was last seen while the bus is away."""
-        try:
-            self.read = await self.session.refreshed(self.read)
-            if self._framed is not self.read or self.goal.until == "action":
-                self._frame = await frame_of(self.session, self.read)
-                self._framed = self.read
-            self._back()
-        except BusClosedError:
-            raise
-        except BusUnreachableError:
-            if self._lost_at is None:
-                self._lost_at = time.monotonic()
-                self.tool.screen.hint("the bus does not answer; waiting for it")
-            if self._frame is None:
-                raise
-        assert self._frame is not None
-        return self._frame
-
-    def _back(self) -> None:
-        if self._lost_at is not None:
-            lost = elapsed(time.monotonic() - self._lost_at)
-            self.tool.screen.hint(f"bus lost {lost}, resumed at #{self.read.record.number}")
-            self._lost_at = None
 
     def _first(self, frame: Frame) -> None:
         """The state in one line, before anything that happens from now on."""
+        if self.shown is None:
+            self.shown = frame.record.number
         if self.tool.flags.json or self.goal.until == "told":
             return
         told = frame.status()
@@ -156,9 +136,9 @@ class Follower:
         self.tool.screen.say(f"{told.job}  {told.state.value}{frame.times.local(waits)}{leave}")
 
     def _print(self, frame: Frame) -> None:
-        entries, last = self.read.entries, self.goal.last
-        fresh = timeline(entries)[self.shown : last] if self.shown < len(entries) else ()
-        self.shown += len(fresh)
+        entries, last, shown = self.read.entries, self.goal.last, self.shown or 0
+        fresh = timeline(entries)[shown:last] if shown < len(entries) else ()
+        self.shown = shown + len(fresh)
         lines = chosen(fresh, self.goal.kinds)
         if self.tool.flags.json:
             for line in lines:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from dispatch.cli import change
 from dispatch.cli.ask import confirm
-from dispatch.cli.change import Told
 from dispatch.cli.dry_run import WouldBe, decided
 from dispatch.cli.errors import CliError
 from dispatch.cli.exits import Exit
@@ -58,7 +57,7 @@ async def carry_out(session: Session, reads: Sequence[Read], order: Order) -> Ex
         return _dry_run(session, reads, commands)
     _ask(tool, reads, order)
     _say_what(tool, reads, order, commands)
-    told = [await _one(session, read, command) for read, command in zip(reads, commands, strict=True)]
+    told = await change.send_each(session, commands, _answer)
     if order.followed and tool.flags.json and all(each.exit_code is Exit.DONE for each in told):
         return Exit.DONE
     return change.show(tool, order.verb, told)
@@ -87,12 +86,14 @@ def _ask(tool: Tool, reads: Sequence[Read], order: Order) -> None:
     confirm(tool, f"{where}\n{listed}{order.verb} these {len(reads)} jobs?", f"{len(reads)} jobs")
 
 
-async def _one(session: Session, read: Read, command: Command) -> Told:
+def _answer(command: Command) -> Callable[[Accepted], str]:
+    """The line for a command that became an event."""
+
     def accepted(done: Accepted) -> str:
         receipt = done.receipt
-        return f"{read.job}  {'' if done.already else f'accepted #{receipt.number}: '}{receipt.sentence}"
+        return f"{command.job}  {'' if done.already else f'accepted #{receipt.number}: '}{receipt.sentence}"
 
-    return await change.send(session, command, accepted)
+    return accepted
 
 
 def _dry_run(session: Session, reads: Sequence[Read], commands: Sequence[Command]) -> Exit:

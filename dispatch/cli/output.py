@@ -6,6 +6,7 @@ import asyncio
 import re
 from collections.abc import Awaitable, Sequence
 from datetime import timedelta
+from functools import partial
 
 import msgspec
 
@@ -14,6 +15,7 @@ from dispatch.cli.cluster import adapter_for, job_name
 from dispatch.cli.commands.logs import LogsOptions, ranks_of
 from dispatch.cli.errors import CliError
 from dispatch.cli.exits import Exit
+from dispatch.cli.patience import Patience
 from dispatch.cli.rank_output import RankOutput
 from dispatch.cli.session import Read, Session
 from dispatch.cli.times import Times
@@ -189,20 +191,37 @@ async def _asked(question: Awaitable[list[str]], cluster: str) -> list[str]:
 
 async def _follow(session: Session, read: Read, outputs: list[RankOutput]) -> int:
     """What is written from now on, until the run has ended and everything is read."""
-    tool = session.tool
+    tool, patience = session.tool, Patience(session.tool)
     while True:
-        read = await session.refreshed(read)
-        held = read.record.objects.get(outputs[0].held.ref)
-        run = held.run_record(outputs[0].run.run) if held is not None else None
-        over = read.record.settled or (run is not None and run.ended)
-        for output in outputs:
-            lines = await _asked(output.more(flush=over), cluster_of(read))
-            _print(tool, output, lines, read.record.revision)
-        if over:
-            if tool.flags.json:
-                tool.stream({"kind": "end", "because": "ended", "revision": read.record.revision})
-            return Exit.DONE
+        seen = await patience.ask(partial(session.refreshed, read))
+        if seen is not None:
+            read = seen
+            patience.back(read.record.number)
+            if await _more(tool, read, outputs):
+                _end(tool, read, "ended")
+                return Exit.DONE
+        if patience.over:
+            _end(tool, read, "timeout")
+            tool.screen.hint(f"--timeout ended the wait; {read.job} goes on")
+            return Exit.TIMED_OUT
         await asyncio.sleep(POLL_S)
+
+
+async def _more(tool: Tool, read: Read, outputs: list[RankOutput]) -> bool:
+    """Print what was written since; whether that was all of it."""
+    held = read.record.objects.get(outputs[0].held.ref)
+    run = held.run_record(outputs[0].run.run) if held is not None else None
+    over = read.record.settled or (run is not None and run.ended)
+    for output in outputs:
+        lines = await _asked(output.more(flush=over), cluster_of(read))
+        _print(tool, output, lines, read.record.revision)
+    return over
+
+
+def _end(tool: Tool, read: Read, because: str) -> None:
+    """The last line of a stream, so that a cut one is told from a finished one."""
+    if tool.flags.json:
+        tool.stream({"kind": "end", "because": because, "revision": read.record.revision})
 
 
 def _print(tool: Tool, output: RankOutput, lines: list[str], revision: int) -> None:

@@ -132,7 +132,12 @@ def global_parameters() -> list[click.Parameter]:
         click.Option(["--color"], type=colours, default="auto", help="auto, always or never"),
         click.Option(["-q", "--quiet"], is_flag=True, help="no progress and no hints"),
         click.Option(["-v", "--verbose"], is_flag=True, help="more of what went wrong, tracebacks too"),
-        click.Option(["--timeout"], type=DURATION, metavar="DURATION", help="how long to wait for answers"),
+        click.Option(
+            ["--timeout"],
+            type=DURATION,
+            metavar="DURATION",
+            help="how long to wait: for an answer, 10s if not given, or for what is followed",
+        ),
     ]
 
 

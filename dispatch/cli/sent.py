@@ -48,6 +48,16 @@ def forget() -> None:
     _sent.clear()
 
 
+def anything() -> bool:
+    """Whether a command of this invocation may have left this process."""
+    return bool(_sent)
+
+
+def is_known(command: str) -> bool:
+    """Whether the command of this id may have left this process."""
+    return command in _sent
+
+
 def left() -> str:
     """What stands of this invocation, for the one line of leaving it."""
     if not _sent:

@@ -14,7 +14,7 @@ from dispatch.config import Settings
 from dispatch.replica import beat as beats
 from projections.evolve import fold
 from projections.record import Record
-from streams.errors import BusUnreachableError
+from streams.errors import StreamError
 from streams.messages.events import Entry
 from streams.subjects import is_token
 
@@ -151,9 +151,9 @@ class Session:
             self.tool.screen.hint(f"behind: at #{read.record.number}, the receipt says #{number}")
         return read
 
-    async def alive(self) -> list[str]:
-        """The names of the live replicas that take work; empty also when the bucket does not answer."""
+    async def alive(self) -> list[str] | None:
+        """The names of the live replicas that take work; None when the bucket does not answer."""
         try:
             return sorted(beats.that_take_work(beats.read(await self.bus.buckets.replicas())))
-        except BusUnreachableError:
-            return []
+        except StreamError:
+            return None

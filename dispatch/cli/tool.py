@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -22,12 +23,21 @@ TIMEOUT_S = 10.0
 
 
 class Tool:
-    """One command line. Everything is made when it is first asked for."""
+    """One command line. Everything is made when it is first asked for.
+
+    `timeout_s`: how long one answer is waited for. `wait_until`: when `--timeout` ends a wait, of `time.monotonic`;
+    it is counted from here, whatever the command does before it waits.
+    """
 
     def __init__(self, flags: GlobalFlags, change: ChangeFlags | None = None) -> None:
         self.flags = flags
         self.change = change or ChangeFlags()
         self.timeout_s = TIMEOUT_S if flags.timeout is None else flags.timeout
+        self.wait_until = None if flags.timeout is None else time.monotonic() + flags.timeout
+
+    def waits(self) -> None:
+        """This command follows something: all of `--timeout` is of that, one answer has no more than without the flag."""
+        self.timeout_s = min(self.timeout_s, TIMEOUT_S)
 
     @functools.cached_property
     def screen(self) -> Screen:

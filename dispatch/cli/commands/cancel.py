@@ -40,6 +40,8 @@ class CancelOptions:
 @command(CancelOptions, changes=True, alone=[("--wait", "stopped")])
 def cancel(tool: Tool, options: CancelOptions) -> int:
     """End jobs for good. Nothing is authorized afterwards, and everything of them is stopped."""
+    if options.wait is not None:
+        tool.waits()
     return tool.run(_cancel(tool, options))
 
 
@@ -64,7 +66,8 @@ async def _cancel(tool: Tool, options: CancelOptions) -> int:
         followed=options.wait is not None,
     )
     async with tool.session() as session:
-        reads = await _reads(session, options) if if_unknown is IfUnknown.RECORD else None
+        never_seen = if_unknown is IfUnknown.RECORD and not options.labels
+        reads = await _reads(session, options) if never_seen else []
         reads = reads or await chosen(session, options.jobs, options.labels)
         code = await carry_out(session, reads, order)
         if options.wait is None or code is not Exit.DONE or tool.change.dry_run:

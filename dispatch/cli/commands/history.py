@@ -36,6 +36,8 @@ class HistoryOptions:
 @command(HistoryOptions)
 def history(tool: Tool, options: HistoryOptions) -> int:
     """Every event of a job as a sentence, with who and why."""
+    if options.follow:
+        tool.waits()
     return tool.run(_history(tool, options, _kinds(options.only)))
 
 

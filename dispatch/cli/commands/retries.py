@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -11,10 +12,9 @@ from dispatch.cli.params import VerbGroup, command, option
 from dispatch.cli.tool import Tool
 
 if TYPE_CHECKING:
-    from dispatch.cli.change import Told
     from dispatch.cli.session import Session
-    from dispatch.client import Said
-    from streams.messages.commands import SetControls
+    from dispatch.client import Accepted, Said
+    from streams.messages.commands import Command, SetControls
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +132,9 @@ async def _set(tool: Tool, cluster: str | None, wanted: Wanted) -> Exit:
             )
         for where, order in orders.items():
             tool.screen.hint(f"{tool.settings.where(where)}     retries (command {order.command})")
-        told = [await _sent(session, where, order) for where, order in orders.items()]
-        code = change.show(tool, "retries", told)
+        told = await change.send_each(session, orders.values(), _answer)
+        asked = [replace(each, why=(f"asked for {where}",)) for where, each in zip(orders, told, strict=True)]
+        code = change.show(tool, "retries", asked)
         if code in (Exit.DONE, Exit.REFUSED) and (wanted.retries == "on" or wanted.observe is False):
             await _still(session, cluster)
         return code
@@ -156,23 +157,30 @@ def _order(session: Session, cluster: str | None, wanted: Wanted, said: Said) ->
     )
 
 
-async def _sent(session: Session, where: str, order: SetControls) -> Told:
-    from dispatch.cli import change
-    from dispatch.client import Accepted
+def _answer(order: Command) -> Callable[[Accepted], str]:
+    """The line for a change that became an event."""
+    from streams.messages.commands import SetControls
+
+    where = _where(order.cluster if isinstance(order, SetControls) else None)
 
     def accepted(done: Accepted) -> str:
         return f"{where}  accepted #{done.receipt.number}: {done.receipt.sentence}"
 
-    return replace(await change.send(session, order, accepted), why=(f"asked for {where}",))
+    return accepted
 
 
 async def _still(session: Session, cluster: str | None) -> None:
-    """Say what keeps retries though the order was carried out, with the line that lifts it."""
+    """Say what keeps retries though the order was carried out, with the line that lifts it; silent where it is not read."""
     from dispatch.cli.looking import controls
     from projections.status.lifting import lifted_by, scope_of
+    from streams.errors import StreamError
 
     now = session.tool.times().now
-    for each in (await controls(session)).standing_now(cluster, now):
+    try:
+        standing = (await controls(session)).standing_now(cluster, now)
+    except StreamError:
+        return
+    for each in standing:
         for can in lifted_by([each], now):
             session.tool.screen.hint(f"retries on {scope_of(each)} still wait ({each.keeps(now)}) · {can.command}")
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 SUFFIX = "abcdefghjkmnpqrstvwxyz23456789"
 UNTIL = ("running", "ended", "settled", "action")
+UNTIL_DEFAULT = "settled"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +43,13 @@ class SubmitOptions:
     )
     hold: str | None = option("--hold", metavar="TEXT", help="submit it held, for this reason")
     wait: bool = option("--wait", is_flag=True, help="follow it to its end; Ctrl-C leaves, the job goes on")
-    until: str = option("--until", type=click.Choice(UNTIL), default="settled", help="with --wait: how far")
-    job_exit: bool = option("--job-exit", is_flag=True, help="with --wait: exit as the first failing rank did")
+    until: str | None = option("--until", type=click.Choice(UNTIL), help="--wait, and no further than to this")
+    job_exit: bool = option("--job-exit", is_flag=True, help="--wait, and exit as the first failing rank did")
+
+    @property
+    def follows(self) -> bool:
+        """Whether it is followed: `--until` and `--job-exit` say how, and so that it is."""
+        return self.wait or self.until is not None or self.job_exit
 
 
 @command(SubmitOptions, changes=True)
@@ -51,6 +57,8 @@ def submit(tool: Tool, options: SubmitOptions) -> int:
     """Give dispatch a job: a file, `-` for stdin, or --from another job."""
     if (options.file is None) == (options.of is None):
         raise CliError("one of FILE and --from JOB is needed", do="dispatch submit --help", code="bad-usage")
+    if options.follows:
+        tool.waits()
     return tool.run(_submit(tool, options))
 
 
@@ -158,12 +166,16 @@ async def _give(session: Session, options: SubmitOptions, job: JobFile, name: st
 
 
 async def _already(session: Session, told: Told, name: str) -> Told:
-    """Of a job that was there already: since when."""
+    """Of a job that was there already: since when, where that can be read."""
     from dispatch.client import Accepted
+    from streams.errors import StreamError
 
     if not isinstance(told.outcome, Accepted) or not told.outcome.already:
         return told
-    number, at = told.outcome.receipt.number, (await session.read(name)).record.submitted_at
+    try:
+        number, at = told.outcome.receipt.number, (await session.maybe(name)).record.submitted_at
+    except StreamError:
+        return told
     line = _accepted(name, f"#{number} at {session.tool.times().at(at)} (already; same spec)")
     return replace(told, line=line)
 
@@ -193,14 +205,15 @@ async def _ended(session: Session, options: SubmitOptions, order: SubmitJob, tol
 
         source = shlex.quote(options.file) if options.file is not None else f"--from {options.of}"
         told = await compared(session, order, told, source)
-    code = change.show(tool, "submit", [told]) if not (options.wait and tool.flags.json) else told.exit_code
+    followed = options.follows and told.exit_code is Exit.DONE
+    code = Exit.DONE if followed and tool.flags.json else change.show(tool, "submit", [told])
     if isinstance(told.outcome, Stored | Undecided):
         tool.screen.hint(f"to refuse it should it still arrive: dispatch cancel {name} --if-unknown record --reason …")
-    if code is not Exit.DONE or not options.wait:
+    if not followed:
         return code
     from dispatch.cli.following import Goal, follow
 
-    return await follow(session, name, Goal(options.until, job_exit=options.job_exit))
+    return await follow(session, name, Goal(options.until or UNTIL_DEFAULT, job_exit=options.job_exit))
 
 
 async def _dry_run(session: Session, order: SubmitJob, job: JobFile) -> Exit:

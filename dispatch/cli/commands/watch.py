@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import click
 
-from dispatch.cli.commands.submit import UNTIL
+from dispatch.cli.commands.submit import UNTIL, UNTIL_DEFAULT
 from dispatch.cli.completing import job_names
 from dispatch.cli.exits import Exit
 from dispatch.cli.params import argument, command, option
@@ -19,7 +19,7 @@ class WatchOptions:
     """What `watch` takes."""
 
     jobs: tuple[str, ...] = argument("JOB…", many=True, complete=job_names)
-    until: str = option("--until", type=click.Choice(UNTIL), default="settled", help="how far")
+    until: str = option("--until", type=click.Choice(UNTIL), default=UNTIL_DEFAULT, help="how far")
     first: str | None = option("--from", metavar="EVENT", help="resume: begin with this event, or the next one")
     job_exit: bool = option("--job-exit", is_flag=True, help="exit as the first failing rank did")
 
@@ -27,6 +27,7 @@ class WatchOptions:
 @command(WatchOptions)
 def watch(tool: Tool, options: WatchOptions) -> int:
     """The state in one line, then what happens from now on. Ends by itself; Ctrl-C leaves, the job goes on."""
+    tool.waits()
     return tool.run(_watch(tool, options))
 
 

@@ -10,7 +10,7 @@ from tests.driver import Driver
 from tests.unit.dispatch.cli.stage import Stage
 
 
-async def told(driver: Driver, *beats: Beat) -> tuple[str, bool | None, list[str]]:
+async def told(driver: Driver, *beats: Beat) -> tuple[str, bool | None, list[str] | None]:
     """The owner as it is shown, whether the job is attended, and who is there to answer a command."""
     for beat in beats:
         await driver.bus.buckets.beat(beat.name, msgspec.json.encode(beat), ttl_s=60.0)

@@ -275,6 +275,14 @@ async def test_a_name_never_seen_is_exit_3_and_can_be_recorded_as_cancelled() ->
     assert "job-cancelled (exit 4)" in late.hinted
 
 
+async def test_a_label_is_not_dropped_beside_a_name_never_seen() -> None:
+    driver = Driver(job="ghost")
+    both = cancel.CancelOptions(jobs=("ghost",), labels=("project=x",), if_unknown="record")
+    with pytest.raises(CliError, match="one of JOB… and -l K=V is needed"):
+        await cancel._cancel(Stage(driver, change=YES), both)
+    assert await driver.bus.commands.waiting() == 0
+
+
 async def test_a_hold_is_lifted_by_release_and_a_second_release_is_refused() -> None:
     driver = await running()
     assert await hold._hold(Stage(driver, change=YES), hold.HoldOptions(jobs=("llama",))) is Exit.DONE

@@ -241,6 +241,31 @@ async def test_submit_and_wait_follows_to_the_end_and_exits_as_the_job_did() -> 
         assert re.search(r"^llama  FAILED  settled #\d+", stage.said, re.MULTILINE)
 
 
+@pytest.mark.parametrize("given", [{"job_exit": True}, {"until": "ended"}], ids=["--job-exit", "--until"])
+async def test_how_far_and_how_to_exit_are_words_of_a_wait_and_so_they_wait(given: dict[str, Any]) -> None:
+    driver = Driver()
+    settings = (*HERE[:2], "run.command=[sh, -c, 'sleep 60; exit 3']", "recovery=[]")
+    await submit._submit(Stage(driver), options(settings=settings))
+    await driver.settle()
+    stage = Stage(driver)
+    code = 3 if "job_exit" in given else Exit.JOB_FAILED
+    assert await submit._submit(stage, options(settings=settings, **given)) == code
+    assert re.search(r"^llama  FAILED  settled #\d+", stage.said, re.MULTILINE)
+
+
+async def test_a_submit_that_waits_is_still_one_document_where_there_is_nothing_to_wait_for() -> None:
+    driver = Driver()
+    await submit._submit(Stage(driver), options())
+    flags = GlobalFlags(json=True, timeout=0.3)
+    refused = Stage(driver, flags)
+    changed = options(settings=(*HERE, "nodes=2"), wait=True)
+    assert await submit._submit(refused, changed) is Exit.REFUSED
+    assert json.loads(refused.said)["error"]["code"] == "spec-differs"
+    stored = Stage(Driver(), flags, supervised=False)
+    assert await submit._submit(stored, options(wait=True)) is Exit.UNDECIDED
+    assert json.loads(stored.said)["error"]["outcome"] == "stored"
+
+
 def test_what_the_cluster_cannot_do_is_told_with_the_files_own_line() -> None:
     text = b"version: 1\ncluster: local\nnodes: 3\nrun: {command: [a]}\nrecovery:\n  - {name: a, on: [any], do: requeue, budget: 1}\n"
     job = read_job_file(text)
