@@ -1,4 +1,4 @@
-"""All jobs at a glance: one entry a job for the status bucket, and the fold over every history that rebuilds it.
+"""All jobs at a glance: one entry a job for the status bucket.
 
 The bucket is for people and for the sweep; nothing is ever decided from it. An entry is what `dispatch list` needs
 of a job, so that any number of jobs is one read.
@@ -6,22 +6,18 @@ of a job, so that any number of jobs is one read.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import datetime
 
 import msgspec
 
-from projections.controls import Controls, fold_controls
-from projections.evolve import empty, fold
 from projections.record import Record
 from projections.status import SETTLED, Alert, Around, Nature, Picture, State, waitings
 from projections.status.alerts import alerts_of
 from projections.status.state import since_of
 from projections.status.view import View
 from projections.status.waits.people import gone_back
-from streams.messages.events import Entry
 from streams.messages.values import Instant
-from streams.subjects import CONTROLS
 
 CHECKPOINT = "_complete"
 LINE_MAX = 200
@@ -161,89 +157,3 @@ def line_of(what: str) -> str:
 def listed(entries: Iterable[FleetEntry], now: datetime) -> list[FleetEntry]:
     """In the order of `dispatch list`: those that need a person first, then open ones, then by name."""
     return sorted(entries, key=lambda e: (not e.needs_person_at(now), e.settled, e.tenant, e.job))
-
-
-class Fleet:
-    """The fold over all histories: a record for every open job, an entry for every settled one.
-
-    Entries must come in order of revision. A settled job's record is let go; what comes after settlement, and what
-    comes for a job restored from the bucket, makes the job `stale`: its own history has to be read to tell it.
-    """
-
-    def __init__(self) -> None:
-        self.complete_to = 0
-        self.controls: dict[str, Controls] = {}
-        self.stale: set[Name] = set()
-        self._records: dict[Name, Record] = {}
-        self._entries: dict[Name, FleetEntry] = {}
-
-    def restore(self, entries: Iterable[FleetEntry], complete_to: int) -> None:
-        """Begin from what the bucket holds, complete up to that sequence, instead of from the first event."""
-        self._entries = {entry.name: entry for entry in entries}
-        self._records.clear()
-        self.stale.clear()
-        self.complete_to = complete_to
-
-    def apply(self, entry: Entry) -> None:
-        """One more entry of any history; ones at or below `complete_to` change nothing."""
-        if entry.revision <= self.complete_to:
-            return
-        self.complete_to = entry.revision
-        if entry.job == CONTROLS:
-            held = self.controls.get(entry.tenant, Controls())
-            self.controls[entry.tenant] = fold_controls(held, (entry,))
-            return
-        name = (entry.tenant, entry.job)
-        known = self._entries.get(name)
-        if known is not None and name not in self._records:
-            if entry.revision > known.revision:
-                self.stale.add(name)
-            return
-        record = fold(self._records.get(name) or empty(*name), (entry,))
-        if record.settled:
-            self._records.pop(name, None)
-            self.put(self._told(record, record.settled_at or entry.stored_at))
-        else:
-            self._records[name] = record
-
-    def put(self, entry: FleetEntry) -> bool:
-        """An entry that somebody told from the job's own history; False if a newer prefix is held already."""
-        known = self._entries.get(entry.name)
-        if known is not None and known.revision > entry.revision:
-            return False
-        self._entries[entry.name] = entry
-        self.stale.discard(entry.name)
-        return True
-
-    def hold(self, record: Record, now: datetime) -> None:
-        """A job's record, read from its own history: no longer stale."""
-        name = (record.tenant, record.job)
-        self.put(self._told(record, now))
-        if record.settled:
-            self._records.pop(name, None)
-        else:
-            self._records[name] = record
-
-    def unsettled(self) -> frozenset[Name]:
-        """Every job that is not settled, as far as this fleet is complete."""
-        open_entries = {name for name, entry in self._entries.items() if not entry.settled}
-        return frozenset(open_entries | set(self._records))
-
-    def record(self, tenant: str, job: str) -> Record | None:
-        """The folded record of an open job, if this fleet has folded it from its first event."""
-        return self._records.get((tenant, job))
-
-    def entries(self, now: datetime, around: Mapping[str, Around] | None = None) -> list[FleetEntry]:
-        """Every job's entry, told at `now`, listed. `around`: by cluster, what is known beside the records."""
-        told = dict(self._entries)
-        for name, record in self._records.items():
-            known = told.get(name)
-            if known is None or known.revision < record.revision:
-                told[name] = self._told(record, now, around)
-        return listed(told.values(), now)
-
-    def _told(self, record: Record, now: datetime, around: Mapping[str, Around] | None = None) -> FleetEntry:
-        cluster = record.spec.cluster if record.spec else ""
-        known = (around or {}).get(cluster) or Around(now=now)
-        controls = self.controls.get(record.tenant, Controls())
-        return entry_of(record, msgspec.structs.replace(known, now=now, controls=controls))

@@ -41,11 +41,6 @@ _encoder = msgspec.json.Encoder(order="deterministic")
 _decoder = msgspec.json.Decoder(_Line)
 
 
-def dump(entries: Iterable[Entry]) -> bytes:
-    """The lines of these entries, in their order, each ended by a line feed."""
-    return b"".join(dump_line(entry) for entry in entries)
-
-
 def dump_line(entry: Entry, raw: bytes | None = None) -> bytes:
     """One line; `raw` is what stands on the bus, kept where writing the entry again would not give it back.
 

@@ -126,11 +126,6 @@ def shard_of(tenant: str, name: str, shards: int) -> int:
     return digest % shards
 
 
-def in_shard(shard: int, subject: str) -> str:
-    """How a shard's work queue stores `subject`, a wake-up's or a command's."""
-    return f"dispatch.shard.{shard}.{subject.removeprefix('dispatch.')}"
-
-
 def shard_filter(shard: int, word: str) -> str:
     """Everything one shard stores of a kind: `command` or `wake`."""
     return f"dispatch.shard.{shard}.{word}.>"
@@ -184,12 +179,6 @@ def out_of_shard(stored: str) -> str:
 def parse_job(subject: str) -> tuple[str, str]:
     """Tenant and job of an event's subject. Raises ValueError with one clear sentence."""
     tenant, name = _tokens(subject, "dispatch.job.", 2)
-    return check_token(tenant, "tenant"), check_job(name)
-
-
-def parse_wake(subject: str) -> tuple[str, str]:
-    """Tenant and job of a wake-up's subject, as published. Raises ValueError."""
-    tenant, name = _tokens(subject, "dispatch.wake.", 2)
     return check_token(tenant, "tenant"), check_job(name)
 
 

@@ -13,10 +13,12 @@ from dispatch.cli.params import argument, command, option
 from dispatch.cli.tool import Tool
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from projections.verify import Verdict
     from streams.messages.events import Entry
 
-    Histories = dict[tuple[str, str], list[Entry]]
+    Histories = Mapping[tuple[str, str], Sequence[Entry]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +59,7 @@ def _narrowed(tool: Tool, histories: Histories) -> Histories:
 
 def _of_file(path: Path) -> Histories:
     from dispatch.exporting import ExportError, manifest_path, read_manifest
-    from projections.jsonl import load
+    from projections.jsonl import by_job, load
     from streams.errors import CodecError
     from streams.subjects import CONTROLS
 
@@ -72,14 +74,7 @@ def _of_file(path: Path) -> Histories:
     if all(entry.job == CONTROLS for entry in entries):
         why = "nothing but controls are in it" if entries else "it is empty"
         raise CliError(f"{path} holds no job's history: nothing was judged", why=why, code="bad-usage")
-    return _by_job(entries)
-
-
-def _by_job(entries: tuple[Entry, ...]) -> Histories:
-    histories: Histories = {}
-    for entry in entries:
-        histories.setdefault((entry.tenant, entry.job), []).append(entry)
-    return histories
+    return by_job(entries)
 
 
 async def _of_bus(tool: Tool, options: VerifyOptions) -> Histories:
@@ -90,7 +85,7 @@ async def _of_bus(tool: Tool, options: VerifyOptions) -> Histories:
         if not options.every:
             reads = [await session.read(job) for job in options.jobs]
             return {(session.tenant, read.job): list(read.entries) for read in reads}
-        histories: Histories = {}
+        histories: dict[tuple[str, str], list[Entry]] = {}
         progress, count = Progress(tool.screen, "read"), 0
         async for stored in session.bus.history.stored(tenant=session.tenant):
             entry = codec.decode_event(

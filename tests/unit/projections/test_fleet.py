@@ -1,19 +1,14 @@
-"""The fleet: one entry a job, the order of `dispatch list`, and the same entries however it was rebuilt."""
+"""The fleet: one entry a job, and the order of `dispatch list`."""
 
 from __future__ import annotations
 
 from datetime import timedelta
 from typing import Any
 
-from msgspec.structs import replace
-
 from adapters.simulated.slurm_mishaps import SlurmMishaps
-from projections.controls import Controls, fold_controls
-from projections.evolve import empty, fold
-from projections.fleet import Checkpoint, Fleet, FleetEntry, decode, decode_checkpoint, encode, entry_of, listed
+from projections.fleet import Checkpoint, FleetEntry, decode, decode_checkpoint, encode, entry_of, listed
 from projections.status import Around, Nature, State
-from streams.messages.commands import HoldJob, SetControls
-from streams.messages.events import Entry
+from streams.messages.commands import HoldJob
 from streams.messages.plan import Backoff, PlanAction, PlanRule, RecoveryPlan
 from streams.messages.values import Phase
 from tests.driver import BEGIN, Driver
@@ -32,14 +27,6 @@ async def run_to(phase: Phase, job: str = "llama", **spec: Any) -> Driver:
 
 def told(driver: Driver) -> FleetEntry:
     return entry_of(driver.record, Around(now=driver.at, controls=driver.controls))
-
-
-def woven(*histories: tuple[Entry, ...]) -> list[Entry]:
-    """Several jobs' histories as one stream: in turns, with revisions of the whole."""
-    entries: list[Entry] = []
-    for place in range(max(len(history) for history in histories)):
-        entries += [history[place] for history in histories if place < len(history)]
-    return [replace(entry, revision=number) for number, entry in enumerate(entries, 1)]
 
 
 async def test_an_entry_holds_what_a_list_shows_of_a_job() -> None:
@@ -93,102 +80,3 @@ async def test_an_entry_survives_the_bucket_and_other_bytes_are_no_entry() -> No
     assert decode_checkpoint(encode(checkpoint)) == checkpoint
     assert decode_checkpoint(encode(entry)) is None
     assert decode(encode(checkpoint)) is None
-
-
-async def test_a_fleet_rebuilt_from_the_history_tells_the_same_as_the_passes_did() -> None:
-    running = await run_to(Phase.RUNNING, "bert-2")
-    done = Driver(job="done")
-    await done.submit("exit 0")
-    await done.settle()
-    entries = woven(await running.entries(), await done.entries())
-    fleet = Fleet()
-    for entry in entries:
-        fleet.apply(entry)
-    assert fleet.complete_to == len(entries)
-    assert fleet.unsettled() == {("nlp", "bert-2")}
-    shown = {e.job: e for e in fleet.entries(running.at)}
-    expected = fold(empty("nlp", "bert-2"), [e for e in entries if e.job == "bert-2"])
-    assert shown["bert-2"] == entry_of(expected, Around(now=running.at))
-    assert (shown["done"].state, shown["done"].outcome) == (State.SUCCEEDED, "succeeded")
-    assert fleet.record("nlp", "bert-2") == expected
-    assert fleet.record("nlp", "done") is None
-    assert fleet.stale == set()
-
-
-async def test_entries_seen_before_change_nothing() -> None:
-    history = await (await run_to(Phase.RUNNING)).entries()
-    fleet = Fleet()
-    for entry in (*history, *history):
-        fleet.apply(entry)
-    record = fleet.record("nlp", "llama")
-    assert record is not None
-    assert record.number == len(history)
-
-
-async def test_a_fleet_restored_from_the_bucket_marks_what_it_has_to_read_again() -> None:
-    driver = await run_to(Phase.RUNNING)
-    fleet = Fleet()
-    fleet.restore([told(driver)], complete_to=driver.record.revision)
-    assert fleet.unsettled() == {("nlp", "llama")}
-    assert [e.state for e in fleet.entries(driver.at)] == [State.RUNNING]
-    await driver.cancel()
-    for entry in await driver.entries():
-        fleet.apply(entry)
-    assert fleet.stale == {("nlp", "llama")}
-    fleet.hold(driver.record, driver.at)
-    assert fleet.stale == set()
-    assert [e.state for e in fleet.entries(driver.at)] == [State.CANCELLING]
-    await driver.settle()
-    for entry in await driver.entries():
-        fleet.apply(entry)
-    assert fleet.unsettled() == frozenset()
-    assert [e.state for e in fleet.entries(driver.at)] == [State.CANCELLED]
-
-
-async def test_news_of_a_settled_job_makes_it_stale_and_never_open() -> None:
-    driver = Driver()
-    await driver.submit("exit 0")
-    await driver.settle()
-    history = await driver.entries()
-    fleet = Fleet()
-    for entry in history:
-        fleet.apply(entry)
-    fleet.apply(replace(history[4], revision=history[-1].revision + 1))
-    assert fleet.stale == {("nlp", "llama")}
-    assert fleet.unsettled() == frozenset()
-
-
-async def test_an_older_entry_never_replaces_a_newer_one() -> None:
-    driver = await run_to(Phase.RUNNING)
-    older = told(driver)
-    await driver.cancel()
-    newer = told(driver)
-    fleet = Fleet()
-    assert fleet.put(newer)
-    assert not fleet.put(older)
-    assert [e.state for e in fleet.entries(driver.at)] == [State.CANCELLING]
-
-
-async def test_what_a_pass_saw_beside_the_record_is_told_until_the_history_moves_on() -> None:
-    driver = await run_to(Phase.RUNNING)
-    fleet = Fleet()
-    for entry in await driver.entries():
-        fleet.apply(entry)
-    silent = entry_of(driver.record, Around(now=driver.at, unreachable_since=driver.at))
-    fleet.put(silent)
-    assert [a.value for a in fleet.entries(driver.at)[0].alerts] == ["unreachable"]
-    await driver.cancel()
-    for entry in await driver.entries():
-        fleet.apply(entry)
-    assert fleet.entries(driver.at)[0].alerts == ()
-
-
-async def test_a_tenants_controls_are_folded_beside_its_jobs() -> None:
-    controls = Driver(job="_controls")
-    await controls.order(SetControls(**controls.order_fields("c-observe"), observe=True))
-    history = await controls.entries()
-    fleet = Fleet()
-    fleet.apply(history[0])
-    assert fleet.controls["nlp"] == fold_controls(Controls(), history)
-    assert fleet.entries(controls.at) == []
-    assert fleet.unsettled() == frozenset()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Iterable
 from datetime import UTC, datetime
 
 import pytest
@@ -16,10 +17,15 @@ from tests.unit.projections.lawful import LAWFUL, plain_success
 from tests.unit.projections.story import BEGIN, Story
 
 
+def dump(entries: Iterable[Entry]) -> bytes:
+    """A file of these entries."""
+    return b"".join(map(jsonl.dump_line, entries))
+
+
 @pytest.mark.parametrize("name", LAWFUL)
 def test_a_history_is_read_back_equal(name: str) -> None:
     entries = tuple(LAWFUL[name]().entries)
-    assert jsonl.load(jsonl.dump(entries)) == entries
+    assert jsonl.load(dump(entries)) == entries
 
 
 def test_a_line_holds_the_envelope_as_it_stands_on_the_bus_and_its_revision() -> None:
@@ -33,7 +39,7 @@ def test_a_line_holds_the_envelope_as_it_stands_on_the_bus_and_its_revision() ->
 def test_what_nobody_can_read_keeps_its_place_and_its_reason() -> None:
     story = plain_success().strange(Quarantined(why="no envelope: JSON is malformed"))
     story.strange(UnknownEvent(type="NodeDrained", v=2))
-    assert jsonl.load(jsonl.dump(story.entries)) == tuple(story.entries)
+    assert jsonl.load(dump(story.entries)) == tuple(story.entries)
 
 
 @pytest.mark.parametrize(
@@ -108,7 +114,7 @@ def test_a_line_that_is_no_entry_is_refused(line: bytes) -> None:
 
 
 def test_a_file_with_a_bad_line_names_it_and_blank_lines_are_passed_over() -> None:
-    good = jsonl.dump(plain_success().entries[:2])
+    good = dump(plain_success().entries[:2])
     with pytest.raises(CodecError, match=r"^line 4: not an entry"):
         jsonl.load(b"\n" + good + b"}{\n")
     assert len(jsonl.load(b"\n" + good + b"  \r\n")) == 2
@@ -117,7 +123,7 @@ def test_a_file_with_a_bad_line_names_it_and_blank_lines_are_passed_over() -> No
 def test_histories_of_several_jobs_in_one_file_are_told_apart() -> None:
     one, two = Story("one").submitted(), Story("two").submitted()
     mixed = [one.entries[0], two.entries[0], *one.later(1).authorized().entries[1:]]
-    assert jsonl.by_job(jsonl.load(jsonl.dump(mixed))) == {
+    assert jsonl.by_job(jsonl.load(dump(mixed))) == {
         ("nlp", "one"): tuple(one.entries),
         ("nlp", "two"): tuple(two.entries),
     }

@@ -42,7 +42,6 @@ def test_a_verb_must_be_one_of_the_eight() -> None:
 def test_what_is_spelled_is_parsed_back() -> None:
     assert subjects.parse_job(subjects.job("nlp", "llama")) == ("nlp", "llama")
     assert subjects.parse_job(subjects.job("nlp", subjects.CONTROLS)) == ("nlp", "_controls")
-    assert subjects.parse_wake(subjects.wake("nlp", "llama")) == ("nlp", "llama")
     address = subjects.parse_command(subjects.command("nlp", "ana", "cancel", "llama"))
     assert (address.tenant, address.actor, address.verb, address.job) == ("nlp", "ana", "cancel", "llama")
 
@@ -57,8 +56,12 @@ def test_what_is_none_of_ours_is_not_parsed(subject: str) -> None:
 
 
 def test_a_stored_subject_gives_back_the_published_one() -> None:
-    for subject in (subjects.command("nlp", "ana", "cancel", "llama"), subjects.wake("nlp", "llama")):
-        assert subjects.out_of_shard(subjects.in_shard(17, subject)) == subject
+    for stored, published in {
+        "dispatch.shard.17.command.nlp.ana.cancel.llama": subjects.command("nlp", "ana", "cancel", "llama"),
+        "dispatch.shard.17.wake.nlp.llama": subjects.wake("nlp", "llama"),
+    }.items():
+        assert subjects.out_of_shard(stored) == published
+        assert subjects.out_of_shard(published) == published
 
 
 def test_a_shard_is_the_servers_own_choice() -> None:
