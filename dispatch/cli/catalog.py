@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-CONTEXT_SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+HELP_COLUMNS_MAX = 100
+CONTEXT_SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": HELP_COLUMNS_MAX}
 
 # group -> (verb, module under dispatch.cli.commands, one line)
 CATALOG: dict[str, tuple[tuple[str, str, str], ...]] = {
