@@ -57,7 +57,7 @@ CODES: dict[str, tuple[Exit, str, str]] = {
     "no-bus": (Exit.USAGE, "no place names a bus; localhost is never guessed", "`dispatch up`, or `dispatch context use NAME`"),
     "no-tenant": (Exit.USAGE, "no place names a tenant", "`--tenant NAME`, or `tenant:` in the context"),
     "no-such-context": (Exit.USAGE, "the config file has no context of that name", "`dispatch context list`"),
-    "no-such-job": (Exit.NOT_FOUND, "no job of that name, or no name begins so", "`dispatch list --all`; check the tenant"),
+    "no-such-job": (Exit.NOT_FOUND, "no job of that name, no name begins so, or it is on another cluster than the one typed", "`dispatch list --all`; check the tenant"),
     "several-jobs": (Exit.NOT_FOUND, "the prefix fits several jobs", "type more of the name"),
     "no-such-event": (Exit.NOT_FOUND, "the history has no event of that number", "`dispatch history JOB`"),
     "no-such-object": (Exit.NOT_FOUND, "the job has no object, run or rank of that name", "`dispatch status JOB`"),
