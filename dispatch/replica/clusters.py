@@ -53,6 +53,7 @@ REFUSABLE = ("inspect", "read-output")
 UNANSWERED_MAX = 64
 NEVER_ANSWERED = "_never-answered"
 EVERY = "*"
+TELL_OF_ALL = ("find", "capabilities")
 
 
 class BoundedAdapter:
@@ -60,7 +61,8 @@ class BoundedAdapter:
 
     A read that takes too long is Unreachable; a write that takes too long is OutcomeUnknown (L9). A cluster that
     does not answer is asked once for all its jobs, not once per job: while its silence lasts, and from the moment
-    that a question has waited for SILENT_FOR_S and none was answered meanwhile. An answer that says "unreachable"
+    that a question has waited for SILENT_FOR_S and none was answered meanwhile. Only a question that every job asks alike tells of the cluster (TELL_OF_ALL): one
+    after a single node, or a rank's output, may hang for reasons of its own. An answer that says "unreachable"
     is one: it keeps no other job waiting. `called` hears of every answer: cluster, verb, outcome, seconds.
     """
 
@@ -136,6 +138,11 @@ class BoundedAdapter:
             raise RefusedError(f"{self.cluster} cannot requeue")
         await self._write(call, self._adapter.requeue(call))
 
+    @property
+    def watches(self) -> bool:
+        """Whether it tells what changed by itself; an agent wakes the jobs of its cluster instead."""
+        return isinstance(self._adapter, Watches)
+
     async def watch(self) -> AsyncIterator[JobName]:
         if isinstance(self._adapter, Watches):
             async for name in self._adapter.watch():
@@ -148,20 +155,21 @@ class BoundedAdapter:
         if self._is_silent(begun):
             _dismiss(question)
             raise SilentError(f"{self.cluster} did not answer a moment ago")
-        asked = object()
-        self._waiting[asked] = begun
+        asked, tells = object(), verb in TELL_OF_ALL
+        if tells:
+            self._waiting[asked] = begun
         try:
             with questioned(refusable=verb in REFUSABLE), self._heard(verb):
                 answer = await self._within(READ_BOUND_S, question)
         except SilentError:
-            if self._heard_at < begun:
+            if tells and self._heard_at < begun:
                 self._silent_until = loop.time() + SILENT_FOR_S
             raise
         except AdapterError:
             self._answers(loop.time())
             raise
         finally:
-            del self._waiting[asked]
+            self._waiting.pop(asked, None)
         self._answers(loop.time())
         return answer
 
@@ -253,6 +261,9 @@ class Clusters:
         self._known = {name: BoundedAdapter(name, adapter, self._hear) for name, adapter in given.items()}
         self._unanswered: OrderedDict[str, BoundedAdapter] = OrderedDict()
         self._remote = remote
+        if remote is not None:
+            for name in only or ():
+                self._known.setdefault(name, BoundedAdapter(name, remote(name), self._hear))
 
     @property
     def serves(self) -> tuple[str, ...]:
@@ -272,11 +283,8 @@ class Clusters:
     def adapter_of(self, cluster: str) -> BoundedAdapter | None:
         """The way to a cluster, or None if this replica has none."""
         held = self._known.get(cluster) or self._unanswered.get(cluster)
-        if held is None and self._remote is not None:
-            if self._only is None:
-                held = BoundedAdapter(cluster, self._remote(cluster), self._hear)
-            elif cluster in self._only:
-                held = self._known[cluster] = BoundedAdapter(cluster, self._remote(cluster), self._hear)
+        if held is None and self._remote is not None and self._only is None:
+            held = BoundedAdapter(cluster, self._remote(cluster), self._hear)
         if held is not None and cluster not in self._known:
             self._keep(held)
         return held

@@ -13,8 +13,8 @@ from adapters.simulated.adapter import SlurmAdapter
 from adapters.simulated.slurm import SlurmCluster, SlurmPace, SlurmSettings
 from dispatch.replica import clusters
 from dispatch.replica.clusters import EVERY, NEVER_ANSWERED, UNANSWERED_MAX, BoundedAdapter, Clusters
-from streams.messages.calls import Capabilities, JobName
-from streams.messages.values import Found
+from streams.messages.calls import Capabilities, Cessation, JobName
+from streams.messages.values import Found, ObjectRef
 from tests.driver import Way
 
 CLUSTER = "sim"
@@ -45,6 +45,11 @@ class Cluster(SlurmAdapter):
         if name.job in self.raising:
             raise self.raising[name.job]
         return await super().find(name)
+
+    async def ceased(self, name: JobName, object: ObjectRef, run: int) -> Cessation:
+        self.asked.append(f"ceased {name.job}")
+        await asyncio.Event().wait()
+        return await super().ceased(name, object, run)
 
 
 class Nobody(Cluster):
@@ -138,6 +143,30 @@ async def test_one_jobs_time_out_silences_no_cluster_that_answered_others_meanwh
     assert (await bounded.find(named("bert"))).sightings == ()
     with pytest.raises(SilentError, match="no answer within"):
         await slow
+    assert (await bounded.find(named("bert"))).sightings == ()
+
+
+async def test_a_question_about_one_jobs_node_that_hangs_keeps_no_other_job_from_its_find(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(clusters, "SILENT_FOR_S", 0.01)
+    cluster = Cluster()
+    bounded = BoundedAdapter(CLUSTER, cluster)
+    asked = asyncio.create_task(bounded.ceased(named("llama"), ObjectRef(cluster=CLUSTER, id="1", created="n"), 0))
+    await until(lambda: cluster.asked == ["ceased llama"])
+    await asyncio.sleep(0.02)  # waits: the question to have waited too long
+    assert (await bounded.find(named("bert"))).sightings == ()
+    assert not asked.done()
+    asked.cancel()
+
+
+async def test_a_time_out_about_one_jobs_node_silences_no_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clusters, "READ_BOUND_S", 0.01)
+    cluster = Cluster()
+    bounded = BoundedAdapter(CLUSTER, cluster)
+    with pytest.raises(SilentError, match="no answer within"):
+        await bounded.ceased(named("llama"), ObjectRef(cluster=CLUSTER, id="1", created="n"), 0)
+    monkeypatch.setattr(clusters, "READ_BOUND_S", 20.0)
     assert (await bounded.find(named("bert"))).sightings == ()
 
 
