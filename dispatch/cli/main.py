@@ -90,7 +90,9 @@ def run(words: Sequence[str]) -> int:
     """Run one command line; its exit code. Everything that may be printed was printed."""
     sent.forget()
     try:
-        code = PROGRAM.main(args=verb_first(words), prog_name="dispatch", standalone_mode=False, terminal_width=help_width())
+        code = PROGRAM.main(
+            args=verb_first(words), prog_name="dispatch", standalone_mode=False, terminal_width=help_width()
+        )
         sys.stdout.flush()
         return int(code or 0)
     except click.exceptions.NoArgsIsHelpError as error:

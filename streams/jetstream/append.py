@@ -35,7 +35,6 @@ WRONG_LAST_SEQUENCE = 10071
 WRITE_IN_FLIGHT = 10164
 
 _NOT_DECIDED = frozenset({WRITE_IN_FLIGHT, 10158, 10163})
-_NOT_DECIDED = frozenset({WRITE_IN_FLIGHT, 10158, 10163})
 _LAST_SEQUENCE = re.compile(r"wrong last sequence: (\d+)")
 _PAUSE_S = 0.01
 _PAUSE_MAX_S = 0.5

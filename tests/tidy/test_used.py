@@ -59,10 +59,27 @@ def unused(looked_at: Iterable[Source], programs: Iterable[Source], elsewhere: s
                 yield source.at(node, f"{name}: no program uses it, tests alone do, or nobody")
 
 
+def twice(source: Source) -> Iterator[str]:
+    """Names that the module binds again at its top level: what stands first there is read by nobody."""
+    seen: set[str] = set()
+    for node in source.tree.body:
+        if not isinstance(node, ast.Assign | ast.AnnAssign):
+            continue
+        for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+            if isinstance(target, ast.Name):
+                if target.id in seen:
+                    yield source.at(node, f"{target.id} is defined again")
+                seen.add(target.id)
+
+
 def test_nothing_in_the_packages_is_used_by_tests_alone() -> None:
     programs = sources(*(folder for folder in PROGRAMS if folder != "tests"))
     packages = [each for each in sources(*PACKAGES) if not each.path.as_posix().startswith(DOUBLES)]
     none_of(unused(packages, programs, (ROOT / "pyproject.toml").read_text()))
+
+
+def test_a_constant_is_defined_once() -> None:
+    none_of(finding for source in sources(*PROGRAMS) for finding in twice(source))
 
 
 def test_the_rules_find_what_nobody_uses_and_nothing_else() -> None:
@@ -73,3 +90,6 @@ def test_the_rules_find_what_nobody_uses_and_nothing_else() -> None:
     )
     source = planted(text)
     assert [finding.split(":")[1] for finding in unused([source], [source])] == ["1", "3", "4", "6"]
+    assert [finding.split(":")[1] for finding in twice(planted("A = 1\nB = A\nA: int = 2\ndef f():\n    B = 3\n"))] == [
+        "3"
+    ]
