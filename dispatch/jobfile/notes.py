@@ -33,9 +33,12 @@ MEANINGS: dict[str, tuple[str, str]] = {
     "nodes": ("1", "machines of one run; local: 1"),
     "ranks_per_node": ("1", "processes on each; local: a rank takes a slot"),
     "resources": ("", "what each node or rank needs"),
-    "resources.gpus_per_node": ("0", "whole GPUs of each node"),
-    "resources.cpus_per_rank": ("1", "CPU cores of each rank"),
-    "resources.memory_per_node": ("the site's", "K M G T are powers of 1000, Ki Mi Gi Ti of 1024"),
+    "resources.gpus_per_node": ("0", "whole GPUs of each node; local: not looked at"),
+    "resources.cpus_per_rank": ("1", "CPU cores of each rank; local: not looked at"),
+    "resources.memory_per_node": (
+        "the site's",
+        "K M G T are powers of 1000, Ki Mi Gi Ti of 1024; local: of the whole run",
+    ),
     "time_limit": (
         "the cluster's own",
         "of one run; then its cause is `time-limit`; 1m or more where a scheduler counts in minutes, local: 1s",

@@ -66,6 +66,24 @@ def test_every_link_between_our_documents_leads_somewhere() -> None:
     none_of(finding for document in documents() for finding in dead_links(document))
 
 
+def reached(start: Path) -> set[Path]:
+    """Every document that links lead to from this one, however many."""
+    found, left = {start}, [start]
+    while left:
+        document = left.pop()
+        links = [link.partition("#")[0] for link in LINK.findall(CODE.sub("", FENCED.sub("", document.read_text())))]
+        there = {(document.parent / link).resolve() for link in links if link.endswith(".md")}
+        left += there - found
+        found |= there
+    return found
+
+
+def test_every_page_of_the_documentation_can_be_reached_from_the_readme() -> None:
+    there = reached(ROOT / "README.md")
+    assert len(there) > 20
+    none_of(f"{page.relative_to(ROOT)}: no link leads there" for page in documents() if page not in there)
+
+
 def test_every_file_that_a_document_names_exists() -> None:
     none_of(finding for document in documents() for finding in lost_paths(document))
 
