@@ -15,6 +15,7 @@ from streams.messages.values import Phase
 from tests.simulator.broken import LawBroken
 from tests.simulator.process import INSTALLATION
 from tests.simulator.telling import waits_of
+from tests.simulator.waking import ByRounds, ByTimer, drawn
 from tests.simulator.world import World
 
 ROUNDS_MAX = 160
@@ -50,14 +51,17 @@ def quiet(world: World) -> None:
     for process in world.processes:
         process.skew, process.drift = timedelta(0), 0.0
     world.operators.put_controls_right()
-    for number in range(ROUNDS_MAX):
-        _round(world, number)
+    waking = drawn(world)
+    waking.begin()
+    bound = ROUNDS_MAX * waking.patience
+    for number in range(bound):
+        _round(world, waking, number)
         record = world.watch.record
-        if record.settled or record.empty:
+        if record.settled:
             break
         if any(strange.upgrade for strange in record.strange):
             return
-        if number % AGAIN_EVERY == AGAIN_EVERY - 1:
+        if number % AGAIN_EVERY == AGAIN_EVERY - 1 and isinstance(waking, ByRounds):
             _again(world)
         if number % ASKS_EVERY == ASKS_EVERY - 1:
             command = world.operators.diligent(record)
@@ -65,13 +69,12 @@ def quiet(world: World) -> None:
                 world.say(f"the diligent person asks: {command}")
                 world.operators.publish(command)
     else:
-        raise LawBroken("liveness", f"not settled after {ROUNDS_MAX} quiet rounds: {waits(world)}")
+        raise LawBroken("liveness", f"not settled after {bound} quiet rounds: {waits(world)}")
     for number in range(AFTERMATH):
-        _round(world, number)
+        _round(world, ByRounds(world), number)
     # One that begins with nothing finds nothing to do either.
     world.kill(world.processes[0])
     _again(world)
-    world.watch.at_the_end()
 
 
 def _again(world: World) -> None:
@@ -84,8 +87,8 @@ def _again(world: World) -> None:
         world.watch.repeated(rested, before)
 
 
-def _round(world: World, number: int = 0) -> None:
-    """The cluster goes on, commands are answered, time passes, and one process makes a pass."""
+def _round(world: World, waking: ByRounds | ByTimer, number: int = 0) -> None:
+    """The cluster goes on, commands are answered, time passes, and whoever is woken makes a pass."""
     for _ in range(2):
         world.moves.calm()
         world.watch.look()
@@ -94,9 +97,7 @@ def _round(world: World, number: int = 0) -> None:
             world.land_all()
         world.land_all()
         world.watch.look()
-    world.now += timedelta(seconds=20)
-    world.processes[number % len(world.processes)].wake()
-    world.land_all()
+    waking.go_on(number)
     world.watch.look()
 
 

@@ -187,6 +187,10 @@ class Process:
         await TellFlight(self.world, self, "wake")
         self.world.woken = True
 
+    async def _wake_at(self, tenant: str, job: str, at: datetime) -> None:
+        await TellFlight(self.world, self, "timer")
+        self.world.timed(at)
+
     async def _publish(self, record: Record) -> None:
         for receipt in receipts_of(record, Written(self.clock(), self.hands.by)):
             await self.buckets.put_receipt(receipt)
@@ -208,7 +212,8 @@ class Process:
 
     def receive(self, waiting: Waiting) -> None:
         """Take one command in hand."""
-        task = Task(self, "command", handle(self.hands, self.buckets, SimulatedDelivery(self, waiting)))  # type: ignore[arg-type]  # what a command needs of buckets
+        delivery = SimulatedDelivery(self, waiting)
+        task = Task(self, "command", handle(self.hands, self.buckets, delivery, self._wake_at))  # type: ignore[arg-type]  # what a command needs of buckets
         task.command = waiting
         waiting.in_hand = True
         self.world.start(task)

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+from msgspec.structs import FieldInfo, fields
+
+from projections.record import Record
 from streams.messages.events import Envelope
-from streams.messages.values import Found
+from streams.messages.values import Found, ObjectRef
 from tests.simulator.flight import ANSWERED, AppendFlight, CallFlight, Flight, TellFlight
 
 if TYPE_CHECKING:
@@ -15,6 +20,7 @@ if TYPE_CHECKING:
 _TIME = re.compile(r"datetime\.datetime\(2026, 1, 1, ([0-9, ]+?)(?:, [0-9]+)?, tzinfo=datetime\.timezone\.utc\)")
 _ENUM = re.compile(r"<\w+\.\w+: '([\w-]+)'>")
 _REF = re.compile(r"ObjectRef\(cluster='sim', id='([^']+)', created='0*([^']+)'\)")
+_ID = re.compile(r"'0{9,}([0-9]+)'")
 _EMPTY = re.compile(r",? ?\w+=(?:None|\(\)|\{\}|'')")
 
 
@@ -55,6 +61,54 @@ def brief(value: object) -> str:
     return _EMPTY.sub("", _REF.sub(r"\1~\2", _ENUM.sub(r"\1", text)))
 
 
+def of_record(record: Record) -> Iterator[str]:
+    """The record whole, in the order of its fields, a line each for what it holds many of; nothing of what is empty."""
+    for field in fields(record):
+        value = getattr(record, field.name)
+        if _untold(value, field):
+            continue
+        many = isinstance(value, dict | tuple) and any(isinstance(v, Struct) for v in _members(value))
+        if not many:
+            yield f"{field.name}: {_plain(value)}"
+            continue
+        yield f"{field.name}:"
+        keys = list(value) if isinstance(value, dict) else range(1, len(value) + 1)
+        for key, item in zip(keys, _members(value), strict=True):
+            yield f"  {brief(key)}: {_plain(item)}"
+
+
+def _members(value: dict[Any, Any] | tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(value.values()) if isinstance(value, dict) else value
+
+
+def _plain(value: object) -> str:
+    return _ID.sub(r"\1", brief(_short(value)))
+
+
+def _untold(value: object, field: FieldInfo) -> bool:
+    """Whether there is nothing to say of it. An empty collection says nothing, whatever a field begins with."""
+    return value in (None, "", (), {}, frozenset()) or (value == field.default and value is not True)
+
+
+def _short(value: object) -> str:
+    """A value with those fields only that differ from what they begin with."""
+    match value:
+        case ObjectRef():
+            return str(value)
+        case Struct():
+            told = [(f, getattr(value, f.name)) for f in fields(value)]
+            shown = [f"{f.name}={_short(v)}" for f, v in told if not _untold(v, f)]
+            return f"{type(value).__name__}({', '.join(shown)})"
+        case dict():
+            return ", ".join(f"{key}: {_short(item)}" for key, item in value.items())
+        case tuple():
+            return f"({', '.join(_short(item) for item in value)})"
+        case frozenset():
+            return ", ".join(repr(item) for item in sorted(value))
+        case _:
+            return repr(value)
+
+
 def dump(world: World) -> str:
     """The history, the record and the ground truth, a line each."""
     lines = ["", "history"]
@@ -62,7 +116,8 @@ def dump(world: World) -> str:
         content = entry.content
         told = f"{content.by}: {brief(content.event)}" if isinstance(content, Envelope) else brief(content)
         lines.append(f"  r{entry.revision:<4} {told}")
-    lines += ["", "record", f"  {waits_of(world)}", "", "ground truth"]
+    lines += ["", "record", *(f"  {line}" for line in of_record(world.watch.record)), f"  {waits_of(world)}"]
+    lines += ["", "ground truth"]
     for job in world.cluster.jobs:
         lines.append(f"  {job.ref.id}~{job.ref.created.lstrip('0')} {job.phase.value} hidden: {job.hidden}")
     for execution in world.cluster.truth.executions:

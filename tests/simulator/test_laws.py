@@ -9,10 +9,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from msgspec.structs import fields
 
 from tests.simulator.run import run
 from tests.simulator.soak import report, soak
 from tests.simulator.swarm import SHAPES
+from tests.simulator.telling import dump
 
 KEPT = Path(__file__).with_name("seeds.txt")
 DIGEST = Path(__file__).with_name("digest.txt")
@@ -61,6 +63,18 @@ def test_a_seed_is_the_same_world_on_every_python_and_under_every_hash_seed() ->
     assert len(here) == 1, "a seed means another world under another hash seed"
     changed = f"a seed means another world: where that was meant, python -m tests.simulator digest > {DIGEST.name}"
     assert here == {DIGEST.read_text()}, changed
+
+
+def test_a_replay_ends_with_the_record_whole() -> None:
+    world = run(77).world
+    told, record = dump(world), world.watch.record
+    assert record.calls and record.attempts and record.commands
+    for call in record.calls.values():
+        assert f"CallRecord(call={call.call}, verb={call.verb.value}, " in told
+    for attempt in record.attempts:
+        assert f"AttemptRecord(submission={attempt.submission}, attempt={attempt.attempt}, " in told
+    names = [field.name for field in fields(record) if getattr(record, field.name)]
+    assert [name for name in names if f"\n  {name}:" not in told] == []
 
 
 def test_a_script_of_a_runs_own_draws_is_that_run() -> None:

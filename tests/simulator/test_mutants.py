@@ -11,7 +11,7 @@ import pytest
 
 from tests.simulator.mutants.every import MUTANTS
 from tests.simulator.mutants.plant import Edit, Mutant, planted
-from tests.simulator.mutants.search import StumblesError, recorded, search
+from tests.simulator.mutants.search import ROOT, StumblesError, recorded, search, table
 from tests.simulator.run import run
 from tests.simulator.scenarios.every import STORIES
 from tests.simulator.shrink import shrink
@@ -32,6 +32,14 @@ def test_this_planted_bug_is_caught(mutant: Mutant) -> None:
 
 def test_no_bug_is_recorded_that_is_planted_no_more() -> None:
     assert CAUGHT.keys() <= {mutant.name for mutant in MUTANTS}
+
+
+def test_the_table_names_the_file_of_each_edit() -> None:
+    rows = {line.split("|")[1].split()[0]: line.split("|")[3] for line in table().splitlines() if line.startswith("| ")}
+    for mutant in MUTANTS:
+        files = [file.strip(" `") for file in rows[mutant.name].split(",")]
+        assert len(files) == len({edit.place.partition(":")[0] for edit in mutant.edits})
+        assert all((ROOT / file).is_file() for file in files)
 
 
 def test_half_of_the_planted_bugs_are_caught_within_two_thousand_seeds() -> None:

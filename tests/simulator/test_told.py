@@ -13,6 +13,7 @@ from projections.receipt import Written, receipt
 from projections.record import Record
 from projections.status import SETTLED, Around, State, Status, document, status
 from tests.simulator import calm
+from tests.simulator.waking import ByRounds
 from tests.simulator.world import World
 
 STEPS = 1200
@@ -58,9 +59,10 @@ def left_alone(world: World) -> bool:
     for process in world.processes:
         process.skew, process.drift = timedelta(0), 0.0
     world.operators.put_controls_right()
+    waking = ByRounds(world)
     still, revision = 0, -1
     for _ in range(ROUNDS_MAX):
-        calm._round(world)
+        calm._round(world, waking)
         record = world.watch.record
         if record.settled or record.empty:
             return False

@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 
 from adapters.simulated.kubeflow import KubeflowCluster
 from adapters.simulated.slurm import SlurmCluster
+from dispatch.replica.passes import RETRY_AFTER
 from dispatch.supervisor import Pass
 from streams.errors import StreamError, WrongStreamError
 from streams.messages.calls import JobName
@@ -56,6 +57,7 @@ class World:
         self.woken = self.calm = self.store_is_down = False
         self.now = EPOCH
         self.host_skew = timedelta(0)
+        self.host_drift = self.swarm.host_drift
         self.ledger = Ledger(lambda: self.now)
         self.name = JobName(installation=INSTALLATION, tenant=TENANT, job=JOB)
         self.cluster: SlurmCluster | KubeflowCluster
@@ -66,12 +68,15 @@ class World:
         else:
             self.cluster = KubeflowCluster(clock=self.host_clock, settings=self.swarm.kubeflow(), pace=None)
             self.moves = KubeflowMoves(self, self.cluster)
+        if not self.swarm.cessation:
+            self.cluster.otherwise["cessation"] = False
         self.tasks: list[Task] = []
         self.orphans: list[Flight] = []
         self.finds: dict[datetime, Found] = {}
         self.shown_at: dict[ObjectRef, int] = {}
         self.receipts: dict[str, Receipt] = {}
         self.last_pass: Pass | None = None
+        self.timer_at: datetime | None = None
         self.operators = Operators(self)
         self.store = StoreFaults(self)
         self.watch = Watch(self)
@@ -237,7 +242,17 @@ class World:
     # time, wake-ups, deaths
 
     def host_clock(self) -> datetime:
-        return self.now + self.host_skew
+        now = self.now + self.host_skew
+        return now + self.host_drift * self.elapsed if self.host_drift else now
+
+    def host_takes(self, time: timedelta) -> timedelta:
+        """How long it is until this much has passed by the host's clock."""
+        return time / (1 + self.host_drift) if self.host_drift else time
+
+    def host_drifts_no_more(self) -> None:
+        """What the host's clock is ahead or behind, it stays."""
+        self.host_skew += self.host_drift * self.elapsed
+        self.host_drift = 0.0
 
     def _time_passes(self) -> str:
         seconds = self.draws.pick(self.swarm.waits_s)
@@ -312,10 +327,16 @@ class World:
 
     def passed(self, process: Process, ended: Pass) -> None:
         self.last_pass = ended
+        wait = RETRY_AFTER.get(ended.result)
+        self.timed(process.clock() + wait if wait is not None else ended.due_at)
         if process.generation == self.ledger.generation:
             self.watch.passed(ended)
         if self.trace is not None:
             self.say(f"  {process.hands.by}: pass {ended.result.value} r{ended.record.revision} {ended.why}")
+
+    def timed(self, at: datetime | None) -> None:
+        """The job's one timer is set anew, unless there is nothing to wait for."""
+        self.timer_at = at or self.timer_at
 
     # truths that a person can see
 

@@ -1,22 +1,71 @@
 """L13: a wake-up is never evidence: repeated, it decides nothing that was not decided without it.
 
-That wake-ups are lost is every run's: nothing in the world is woken by one. Passes begin at random, then by time alone.
+That wake-ups are lost is every run's: in its busy steps nothing is woken by one. In the quiet phase somebody who found
+nothing to do said when there may be: until then, and as long as nothing changes, there is nothing for anybody.
 """
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
 from dispatch.supervisor import Pass, Result
-from streams.messages.events import Decision, Envelope
+from streams.messages.events import Decision, Envelope, Event
+from streams.messages.values import Found
+from tests.simulator.flight import CallFlight, Flight
 from tests.simulator.laws.law import Law
+
+if TYPE_CHECKING:
+    from tests.simulator.process import Task
 
 # As long as the repeated passes take, and a little more: what falls due in it is no repetition's doing.
 MARGIN = timedelta(seconds=1)
+Versions = tuple[int, tuple[object, ...]]
 
 
 class WakeUpsDecideNothing(Law):
     number = "L13"
+    _due_at: datetime | None = None
+    _looked: tuple[Found, Versions] | None = None
+    _left: Versions = (0, ())
+    _since = 0
+
+    def answered(self, task: Task, flight: Flight) -> None:
+        """A look, and what was so as it was made; not one that was told late."""
+        if isinstance(flight, CallFlight) and flight.request.verb == "find" and flight.error is None:
+            self._looked = (flight.answer, self._now()) if flight.landed_at == self.world.steps else None
+
+    def passed(self, ended: Pass) -> None:
+        """One that found nothing to do says when the next look is due. Only where every clock, and every read, tells the same."""
+        entries = self.world.ledger.entries
+        whole = bool(entries) and ended.record.revision == entries[-1].revision
+        agree = all(not process.skew and not process.drift for process in self.world.processes)
+        agree = agree and not self.world.host_drift
+        reads = self.world.calm or not self.world.swarm.levels["read-stale"]
+        rests = ended.result is Result.QUIET and whole and agree and reads
+        looked = self._looked
+        if not rests or looked is None or looked[0] is not ended.found:
+            self._due_at = None
+            return
+        self._due_at, self._left, self._since = ended.due_at, looked[1], self.world.steps
+
+    def before(self, envelope: Envelope, event: Event) -> None:
+        """What a pass appends before the next look was due, and nothing has changed, was there to be done before."""
+        flight, due_at = self.watch.flight, self._due_at
+        if due_at is None or flight is None or flight.task is None or flight.task.what != "pass":
+            return
+        if flight.task.found_at < self._since:
+            return  # it goes by a look that is older
+        stored, cluster = self._now()
+        if (stored - 1, cluster) == self._left and self.world.now + MARGIN < due_at:
+            early = (due_at - self.world.now).total_seconds()
+            self.broken(f"{type(event).__name__} is appended {early:.0f} s before the next look is due")
+
+    def _now(self) -> Versions:
+        """What is stored, and what is true of the cluster: versions that each change raises, and what it can do."""
+        world = self.world
+        cluster = (world.cluster.truth.version, world.cluster.changes, tuple(world.cluster.otherwise.items()))
+        return world.ledger.version, cluster
 
     def repeated(self, rested: Pass, before: int) -> None:
         """Everybody was woken again right after a pass that found nothing to do; entries from `before` on are new."""

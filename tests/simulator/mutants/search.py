@@ -17,6 +17,7 @@ from tests.simulator.run import RAISED, STEPS, Ran, run
 from tests.simulator.swarm import SHAPES
 
 STUMBLES_AFTER = 20
+ROOT = Path(__file__).parents[3]
 CAUGHT = Path(__file__).with_name("caught.json")
 
 
@@ -110,23 +111,38 @@ def table() -> str:
     lines = [
         "# Planted bugs",
         "",
-        "Written by `make mutants`; not edited. Each is the real code with one rule removed or weakened; ◆ marks the rules",
+        "Written by `make mutants`; not edited. Each is the code with one rule removed or weakened, in the files named: those",
+        "of the core are what runs in production; under `adapters/simulated` and `tests/simulator` it is the double's own",
+        "keeping of the rule that goes, since the real adapter's is not simulated. ◆ marks the rules",
         "that the design shows to be needed. A bug counts as caught when one of the laws named for it breaks; one that raises",
         "of its own does not. Seeds are counted from the first on, in runs of the shapes where the rule is at work and, where",
         "one is named, of one theme: an ordinary run has one theme of many, or none. Longer runs are told after the theme.",
         "",
         f"{len(known)} of {len(MUTANTS)} are caught; the median took {statistics.median(counts) if counts else 0:g} seeds.",
         "",
-        "| planted bug | the rule that is gone | law | seeds | runs | what was seen |",
-        "|---|---|---|---:|---|---|",
+        "| planted bug | the rule that is gone | planted in | law | seeds | runs | what was seen |",
+        "|---|---|---|---|---:|---|---|",
     ]
     for mutant in MUTANTS:
         caught = known.get(mutant.name)
         mark = " ◆" if mutant.marked else ""
         what = caught.what[:110].replace("|", "/") if caught else ""
         law, seeds = (caught.law, f"{caught.seeds:,}") if caught else ("none", "")
-        lines.append(f"| {mutant.name}{mark} | {mutant.rule} | {law} | {seeds} | {_runs(mutant)} | {what} |")
+        lines.append(
+            f"| {mutant.name}{mark} | {mutant.rule} | {_files(mutant)} | {law} | {seeds} | {_runs(mutant)} | {what} |"
+        )
     return "\n".join(lines) + "\n"
+
+
+def _files(mutant: Mutant) -> str:
+    """The files that its edits change."""
+    modules = dict.fromkeys(edit.place.partition(":")[0] for edit in mutant.edits)
+    return ", ".join(f"`{_file(module)}`" for module in modules)
+
+
+def _file(module: str) -> str:
+    path = module.replace(".", "/")
+    return f"{path}/__init__.py" if (ROOT / path).is_dir() else f"{path}.py"
 
 
 def _runs(mutant: Mutant) -> str:
