@@ -198,6 +198,7 @@ def _start(situation: Situation, newest: SubmissionRecord) -> Next:
     return Next(
         f"send Start {newest.number}/{len(newest.attempts) + 1}",
         (
+            _takes_calls(situation),
             _asked("the pause before it is over", situation.now >= newest.not_before_at, pause),
             _asked(
                 "every earlier Start is answered, or its deadline passed",
@@ -231,7 +232,15 @@ def _gate(picture: Picture, situation: Situation, held: ObjectRecord) -> tuple[C
     sent = situation.record.calls_on(held.ref, Verb.OPEN, Verb.ADMIT)
     waiting = [c for c in sent if not c.over(situation.as_of)]
     on_its_way = _asked("no Open is on its way", not waiting, "its answer, or a Find that shows it", law="L7")
-    return (chosen, *asked, on_its_way)
+    return (chosen, _takes_calls(situation), *asked, on_its_way)
+
+
+def _takes_calls(situation: Situation) -> ConditionView:
+    """Whether a call that begins a run may be sent at all: not to a cluster that is gone, or only looked at."""
+    able, cluster = situation.capabilities, situation.spec.cluster
+    why = f"{cluster} is gone" if able.takes_stops else f"{cluster} is read-only"
+    ways = f"whoever serves {cluster} lets it be called, or the job is cancelled"
+    return _asked("the cluster takes calls", not able.read_only, why, ends=ways)
 
 
 def _ends_of(name: str, picture: Picture, held: ObjectRecord) -> tuple[str, ...]:
@@ -262,6 +271,7 @@ def _requeue(picture: Picture, situation: Situation, held: ObjectRecord) -> Next
     return Next(
         f"requeue {picture.called(held.ref)}: run {intent.run} ends, the next one waits at the gate",
         (
+            _takes_calls(situation),
             _asked("the pause before it is over", situation.now >= intent.not_before_at, pause),
             _asked("no Open of it can land late", fenced or not landing, "an Open without an answer", law="L10"),
             _asked("it is not sent yet", not sent, "a Find that shows it back at its gate", law="L7"),

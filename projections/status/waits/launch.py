@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from projections.record import AttemptRecord, CallRecord, ObjectRecord, SubmissionRecord
 from projections.status import words
 from projections.status.picture import Picture
@@ -20,6 +22,8 @@ def launching(picture: Picture) -> list[Waiting]:
     newest = record.newest
     if newest is None:
         since = record.submitted_at
+        if record.submitted is None and not record.strange:
+            return [_begun_by_rubbish(picture)]
         return [
             Waiting(
                 what="its first submission to be authorized",
@@ -41,23 +45,57 @@ def launching(picture: Picture) -> list[Waiting]:
     return _gate(picture, held) if held.phase in (Phase.GATED, Phase.UNCLEAR) else []
 
 
+def _begun_by_rubbish(picture: Picture) -> Waiting:
+    """A name whose history began with a message that nobody could read: no submit can be its first event any more."""
+    return Waiting(
+        what="a submit that can no longer come",
+        nature=Nature.NEEDS_A_PERSON,
+        because=("its history began with a message that nobody could read: every submit of this name is refused",),
+        ends=("someone cancels it, and submits the job under a new name",),
+        can=cancel(picture.record),
+    )
+
+
+def _not_called(picture: Picture, call: str, since: datetime | None) -> Waiting | None:
+    """Why no call that begins a run is sent: its cluster is gone, or only looked at."""
+    able, cluster = picture.capabilities, picture.cluster
+    if able is None or not able.read_only:
+        return None
+    if able.takes_stops:
+        why, ends = f"{cluster} is gone, by a person's word", ("someone cancels the job", f"an agent serves {cluster}")
+    else:
+        why = f"{cluster} is read-only: it is looked at, and nothing is started there"
+        ends = (
+            f"whoever serves {cluster} lets it be called",
+            "someone cancels the job; where the cluster is no more, dispatch agent gone answers for it",
+        )
+    return Waiting(
+        what=f"{cluster} to take calls: {call} is not sent",
+        nature=Nature.NEEDS_A_PERSON,
+        since=since,
+        because=(why,),
+        ends=ends,
+        can=cancel(picture.record),
+    )
+
+
 # the Start
 
 
 def _start(picture: Picture, newest: SubmissionRecord) -> list[Waiting]:
     if picture.now < newest.not_before_at:
         return [_backoff(newest)]
-    if not newest.attempts:
-        what = f"the Start of submission {newest.number} to be sent"
-        return [
-            Waiting(
-                what=what, since=max(newest.at, newest.not_before_at), ends=(PASS,), patience=PATIENCE, momentary=True
-            )
-        ]
-    last = newest.attempts[-1]
     if any(a.object is not None for a in newest.attempts):
-        return [_choice(newest, last)]
-    return [_answer(picture, newest, last)]
+        return [_choice(newest, newest.attempts[-1])]
+    due_at = max(newest.at, newest.not_before_at)
+    if all(a.made_nothing for a in newest.attempts):
+        kept = _not_called(picture, f"the Start of submission {newest.number}", due_at)
+        if kept is not None:
+            return [kept]
+    if newest.attempts:
+        return [_answer(picture, newest, newest.attempts[-1])]
+    what = f"the Start of submission {newest.number} to be sent"
+    return [Waiting(what=what, since=due_at, ends=(PASS,), patience=PATIENCE, momentary=True)]
 
 
 def _backoff(newest: SubmissionRecord) -> Waiting:
@@ -213,7 +251,8 @@ def _opening(picture: Picture, held: ObjectRecord) -> Waiting | None:
     name = picture.called(held.ref)
     last = open_sent(picture.record, held)
     if last is None:
-        return Waiting(
+        kept = _not_called(picture, f"the Open of {name}", picture.record.at)
+        return kept or Waiting(
             what=f"the gate of {name} to be opened",
             since=picture.record.at,
             ends=(PASS,),

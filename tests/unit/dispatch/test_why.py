@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from adapters.simulated.kubeflow import KubeflowSettings
 from adapters.simulated.slurm import SlurmSettings
@@ -142,6 +143,22 @@ async def test_a_pause_between_submissions_is_a_condition_of_the_next_start() ->
     assert newest is not None
     assert answer.next_step == "send Start 2/1"
     assert unmet(answer) == {"the pause before it is over": (f"until {newest.not_before_at:%Y-%m-%dT%H:%M:%SZ}",)}
+
+
+async def test_a_cluster_that_takes_no_calls_is_a_condition_of_the_next_start_and_of_the_gate() -> None:
+    driver = Driver()
+    await driver.submit()
+    driver.slurm.otherwise = {"read_only": True}
+    await driver.quiet()
+    read_only = await driver.capabilities()
+    assert unmet(told(driver, capabilities=read_only)) == {"the cluster takes calls": ("sim is read-only",)}
+    gone = replace(read_only, takes_stops=True)
+    assert unmet(told(driver, capabilities=gone)) == {"the cluster takes calls": ("sim is gone",)}
+    driver.slurm.otherwise = {}
+    await driver.until(lambda d: len(d.record.attempts) == 1)
+    driver.slurm.otherwise = {"read_only": True}
+    await driver.quiet()
+    assert unmet(told(driver, capabilities=read_only)) == {"the cluster takes calls": ("sim is read-only",)}
 
 
 async def test_starts_that_are_all_unknown_leave_nothing_to_send() -> None:

@@ -10,13 +10,14 @@ from msgspec.structs import replace
 from adapters.simulated.kubeflow import KubeflowSettings
 from adapters.simulated.kubeflow_mishaps import KubeflowMishaps
 from adapters.simulated.slurm_mishaps import SlurmMishaps, SlurmPeople
+from dispatch.decide import Refused
 from projections.status import Around, Nature, Status, Wait, status
 from projections.status.waits.pending import nature_of
 from streams.messages.calls import Inspection
 from streams.messages.commands import AttestNodeOff, CancelJob, Dispose, HoldJob, RequeueJob
 from streams.messages.plan import Backoff, PlanAction, PlanRule, RecoveryPlan
 from streams.messages.spec import Unmatched
-from streams.messages.values import Disposition, NodeAttested, Phase
+from streams.messages.values import Disposition, MessageRef, NodeAttested, Phase
 from tests.driver import Driver
 
 AGAIN = RecoveryPlan(
@@ -274,6 +275,43 @@ async def test_a_settled_job_waits_for_nothing() -> None:
     assert shown.waits == ()
     assert shown.settled.holds
     assert all(clause.holds for clause in shown.settled.clauses)
+
+
+@pytest.mark.parametrize(("gone", "why"), [(False, "read-only"), (True, "gone")], ids=["read-only", "gone"])
+async def test_a_job_whose_cluster_takes_no_calls_says_so_before_its_start_and_at_its_gate(
+    gone: bool, why: str
+) -> None:
+    driver = Driver()
+    only_looked_at = {"read_only": True, "takes_stops": gone}
+    await driver.submit()
+    driver.slurm.otherwise = only_looked_at
+    await driver.quiet()
+    begun = told(driver, capabilities=await driver.capabilities()).waits
+    driver.slurm.otherwise = {}
+    await driver.until(lambda d: len(d.record.attempts) == 1)
+    driver.slurm.otherwise = only_looked_at
+    await driver.quiet()
+    gated = told(driver, capabilities=await driver.capabilities()).waits
+    for waits, call in ((begun, "the Start of submission 1"), (gated, "the Open of slurm 1")):
+        [wait] = waits
+        assert wait.what == f"sim to take calls: {call} is not sent"
+        assert wait.nature is Nature.NEEDS_A_PERSON
+        assert why in wait.because[0]
+        assert [can.command for can in wait.can] == ['dispatch cancel llama --reason "…"']
+
+
+async def test_a_name_that_began_with_rubbish_says_that_no_submit_can_come_any_more() -> None:
+    driver = Driver()
+    await driver.bus.history.store_bytes("dispatch.job.nlp.llama", b"{}")
+    rubbish = MessageRef(revision=(await driver.entries())[0].revision)
+    await driver.read()
+    await driver.order(Dispose(**driver.order_fields("c-1"), target=rubbish, disposition=Disposition.IGNORE))
+    assert isinstance(await driver.submit(), Refused)
+    [wait] = told(driver).waits
+    assert wait.what == "a submit that can no longer come"
+    assert [can.command for can in wait.can] == ['dispatch cancel llama --reason "…"']
+    await driver.cancel()
+    await driver.until(lambda d: d.record.settled)
 
 
 async def test_a_cancel_on_a_cluster_that_is_only_looked_at_says_that_no_stop_is_sent() -> None:
