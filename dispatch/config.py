@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dispatch.contexts import BusAddress, ConfigError, Context, ContextsFile, contexts_path, read_contexts
-from streams.addresses import shown
+from streams.addresses import fault_in, shown
 from streams.owned import stranger
 from streams.subjects import is_token
 
@@ -142,6 +142,7 @@ def resolve(flags: Flags, environ: Mapping[str, str], here: Path) -> Settings:
     places = _places(flags, environ, context, source, up)
     at = next((place for place in places if place.bus), None)
     address = at.bus if at else None
+    _check_urls(address, at.name_of("nats") if at else "")
     protecting = _protecting(contexts, context, at)
     return Settings(
         address=address,
@@ -252,6 +253,17 @@ def _prefix(text: str | None, source: str) -> str | None:
 def _address(url: str | None, creds: str | None, inbox_prefix: str | None) -> BusAddress | None:
     urls = tuple(each.strip() for each in (url or "").split(",") if each.strip())
     return BusAddress(urls, Path(creds) if creds else None, inbox_prefix=inbox_prefix) if urls else None
+
+
+def _check_urls(address: BusAddress | None, source: str) -> None:
+    """Refuse what is no server's address, before anything tries to connect to it. Raises ConfigError."""
+    for url in address.urls if address else ():
+        if (fault := fault_in(url)) is not None:
+            raise ConfigError(
+                f"{shown(url)[:70]!r} is no address of a server",
+                why=f"it comes from {source}; {fault}",
+                do="such as nats://host:4222, or tls://host:4222",
+            )
 
 
 def _first(name: str, places: list[Place]) -> Found:

@@ -108,15 +108,22 @@ def _parsed(path: Path, data: bytes) -> ContextsFile:
 def set_current(file: ContextsFile, name: str | None) -> None:
     """Write `current` into the file, every other line kept as it is; atomically. None removes it.
 
-    Raises ConfigError when the file is written so that a line cannot be exchanged.
+    Raises ConfigError when the file is written so that a line cannot be exchanged, or cannot be written.
     """
     text = file.path.read_text(encoding="utf-8") if file.path.exists() else ""
     kept = [line for line in text.splitlines(keepends=True) if not line.startswith("current:")]
     changed = "".join([f"current: {name}\n", *kept] if name is not None else kept)
     if changed.strip() and _parsed(file.path, changed.encode()).current != name:
         raise ConfigError(f"{file.path} is not written line by line", do="set current in it by hand")
-    file.path.parent.mkdir(parents=True, exist_ok=True)
-    draft = file.path.with_name(f".{file.path.name}.{os.getpid()}")
-    draft.write_text(changed, encoding="utf-8")
+    try:
+        _write(file.path, changed)
+    except OSError as error:
+        raise ConfigError(f"{file.path} cannot be written", why=str(error.strerror)) from error
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    draft.write_text(text, encoding="utf-8")
     draft.chmod(0o600)
-    draft.replace(file.path)
+    draft.replace(path)

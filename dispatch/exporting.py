@@ -206,7 +206,7 @@ def _writing(path: Path) -> Iterator[None]:
 
 def manifest_path(path: Path) -> Path:
     """Where the manifest of an export lies."""
-    return path.with_name(f"{path.name}.manifest.json")
+    return path.parent / f"{path.name}.manifest.json"
 
 
 def read_manifest(path: Path) -> Manifest:

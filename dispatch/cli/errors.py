@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 from dispatch.cli.exits import Exit, exit_of
@@ -56,7 +57,7 @@ def told(error: Exception) -> CliError | None:
     """The error as a person should read it, or None: then it is a fault of dispatch itself."""
     if isinstance(error, CliError):
         return error
-    for translate in (_of_usage, _of_settings, _of_streams, _of_client):
+    for translate in (_of_usage, _of_settings, _of_streams, _of_client, _of_files):
         found = translate(error)
         if found is not None:
             return found
@@ -106,6 +107,15 @@ def _of_settings(error: Exception) -> CliError | None:
             str(error), why=[f"{each.place} {each.sentence}".strip() for each in error.mistakes], code="bad-job-file"
         )
     return None
+
+
+def _of_files(error: Exception) -> CliError | None:
+    """A file or directory of the person's that nobody else told of. Without its name it is a fault of ours."""
+    if not isinstance(error, OSError) or not isinstance(error.filename, str | bytes | os.PathLike):
+        return None
+    return CliError(
+        f"{os.fsdecode(error.filename)} cannot be used", why=error.strerror or str(error), code="unusable-path"
+    )
 
 
 def _of_client(error: Exception) -> CliError | None:

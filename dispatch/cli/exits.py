@@ -51,6 +51,7 @@ CODES: dict[str, tuple[Exit, str, str]] = {
     "bad-settings": (Exit.USAGE, "the config file, a flag or a variable makes no sense", "mend the line it names"),
     "bad-job-file": (Exit.USAGE, "the job file has mistakes; each is listed with its line", "mend them; nothing was sent"),
     "not-written": (Exit.USAGE, "a file that was asked for cannot be written: no room, no right, no such folder", "another place, or room; what stood there before is as it was"),
+    "unusable-path": (Exit.USAGE, "a file or directory cannot be read, made or written", "mend what the error says of it, or name another"),
     "bad-command": (Exit.USAGE, "the command breaks a rule of its type", "mend the field it names"),
     "no-answer": (Exit.USAGE, "a question, and no terminal to answer it", "`--yes`, or `--confirm NAME` where the name is typed"),
     "not-confirmed": (Exit.USAGE, "the question was answered with no, or the name typed differs", "nothing was sent"),

@@ -90,6 +90,7 @@ def run(words: Sequence[str]) -> int:
     """Run one command line; its exit code. Everything that may be printed was printed."""
     sent.forget()
     try:
+        _check_text(words)
         code = PROGRAM.main(
             args=verb_first(words), prog_name="dispatch", standalone_mode=False, terminal_width=help_width()
         )
@@ -109,6 +110,20 @@ def run(words: Sequence[str]) -> int:
         from dispatch.cli.ending import end_with
 
         return end_with(error, verb_first(words))
+
+
+def _check_text(words: Sequence[str]) -> None:
+    """Refuse a word that is no text in this locale's encoding: it could neither be sent nor shown. Raises CliError."""
+    for word in words:
+        if not word.isprintable() and any("\ud800" <= sign <= "\udfff" for sign in word):
+            from dispatch.cli.errors import CliError
+
+            raise CliError(
+                f"{word[:40]!a} is no text in {sys.getfilesystemencoding().upper()}",
+                why="the terminal, or the script, writes another encoding than the locale names",
+                do="the same in that encoding; locale charmap says which it is",
+                code="bad-usage",
+            )
 
 
 def _interrupted() -> int:
