@@ -160,10 +160,6 @@ class Watch:
         for law in self._look:
             law.look()
 
-    def at_the_end(self) -> None:
-        for law in self.laws:
-            law.at_the_end()
-
     def _note(self) -> None:
         self._living.note()
         for job in self.world.cluster.jobs:

@@ -55,6 +55,3 @@ class Law:
 
     def look(self) -> None:
         """The history or the truth changed in this step."""
-
-    def at_the_end(self) -> None:
-        """Nothing moves any more."""
