@@ -92,6 +92,19 @@ def read_or_none(path: AnyPath) -> bytes | None:
         return None
 
 
+def rotate(path: AnyPath, bytes_max: int) -> None:
+    """Put a log that has grown so large aside as `.1`, in place of the one before it: two are kept, whatever is written.
+
+    Before it is opened for more; whoever has it open writes on to the one put aside. Raises OSError.
+    """
+    path = os.fspath(path)
+    try:
+        if os.stat(path).st_size >= bytes_max:
+            os.replace(path, f"{path}.1")
+    except FileNotFoundError:  # nothing was written yet, or another starter put it aside
+        return
+
+
 def draft_name(path: str) -> str:
     """A name beside `path` that nobody else uses; readers pass over it."""
     folder, name = os.path.split(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from pathlib import Path
 
 import msgspec
@@ -11,13 +12,18 @@ from adapters.names import scheduler_name
 from streams.messages.calls import JobName
 from streams.messages.values import Floor
 
+HELD_MAX = 10_000
+
 
 class FloorStore:
-    """One file a job. Of two pairs at one revision the first is kept: the second shows that the history was rewritten."""
+    """One file a job. Of two pairs at one revision the first is kept: the second shows that the history was rewritten.
+
+    The jobs asked for last, `HELD_MAX` of them, are held in memory; any other is read from its file.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._known: dict[str, Floor | None] = {}
+        self._known: OrderedDict[str, Floor | None] = OrderedDict()
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
 
     def newest(self, name: JobName) -> Floor | None:
@@ -25,7 +31,8 @@ class FloorStore:
         key = scheduler_name(name)
         if key not in self._known:
             data = read_or_none(self._folder / key)
-            self._known[key] = msgspec.json.decode(data, type=Floor) if data else None
+            self._hold(key, msgspec.json.decode(data, type=Floor) if data else None)
+        self._known.move_to_end(key)
         return self._known[key]
 
     def note(self, name: JobName, pair: Floor) -> None:
@@ -35,7 +42,12 @@ class FloorStore:
             key = scheduler_name(name)
             del self._known[key]  # a disk that fails half-way may have the new one: it is read again then
             write_whole(self._folder / key, msgspec.json.encode(pair))
-            self._known[key] = pair
+            self._hold(key, pair)
+
+    def _hold(self, key: str, pair: Floor | None) -> None:
+        self._known[key] = pair
+        if len(self._known) > HELD_MAX:
+            self._known.popitem(last=False)
 
 
 def newer(one: Floor | None, other: Floor | None) -> Floor | None:

@@ -6,7 +6,7 @@ fault. The brake binds retries only, is lifted by hand or by itself, and no law 
 
 from __future__ import annotations
 
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import NamedTuple
@@ -20,6 +20,7 @@ JOBS_MIN = 10
 SHARE = 5
 BRAKES_FOR = timedelta(minutes=15)
 AGAIN_AFTER = timedelta(minutes=1)
+SETTLED_MAX = 20_000
 ASKED_FOR = (CauseKind.COMPLETED, CauseKind.STOPPED, CauseKind.STOPPED_OUTSIDE)
 ON = (Phase.RUNNING, Phase.ENDING)
 
@@ -76,13 +77,15 @@ def _densest(ends: Iterable[Ended]) -> list[Ended]:
 class Bursts:
     """What the brake looks at, kept from every entry of the history in order: who runs, and who ended lately.
 
-    By tenant and cluster. Ends that somebody asked for, and completed ones, call for no retry and do not count.
+    By tenant and cluster. Ends that somebody asked for, and completed ones, call for no retry and do not count; nor does
+    what is seen of a settled job, which has none. `SETTLED_MAX` of those settled last are known as such.
     """
 
     def __init__(self) -> None:
         self._phases: dict[tuple[str, str], dict[ObjectRef, Phase]] = {}
         self._running: dict[Place, set[str]] = {}
         self._ends: dict[Place, deque[Ended]] = {}
+        self._settled: OrderedDict[tuple[str, str], None] = OrderedDict()
 
     def restore(self, running: Iterable[tuple[str, str, str]]) -> None:
         """Begin from jobs known to run (tenant, cluster, job), where the history is not followed from its start."""
@@ -95,15 +98,22 @@ class Bursts:
         if not isinstance(content, Envelope):
             return ()
         if isinstance(content.event, JobSettled):
-            self._phases.pop((entry.tenant, entry.job), None)
-            for (tenant, _), jobs in self._running.items():
-                if tenant == entry.tenant:
-                    jobs.discard(entry.job)
+            self._let_go(entry.tenant, entry.job)
             return ()
-        if not isinstance(content.event, ObjectsSeen):
+        if not isinstance(content.event, ObjectsSeen) or (entry.tenant, entry.job) in self._settled:
             return ()
         ended = [self._see(entry, content.at, content.event.as_of, seen) for seen in content.event.sightings]
         return tuple(dict.fromkeys(place for place in ended if place is not None))
+
+    def _let_go(self, tenant: str, job: str) -> None:
+        """The job is settled: what comes of it later, such as a cause that accounting refines, brings nothing back."""
+        self._phases.pop((tenant, job), None)
+        for (of, _), jobs in self._running.items():
+            if of == tenant:
+                jobs.discard(job)
+        self._settled[(tenant, job)] = None
+        if len(self._settled) > SETTLED_MAX:
+            self._settled.popitem(last=False)
 
     def _see(self, entry: Entry, at: datetime, as_of: datetime, seen: Sighting) -> Place | None:
         """Note what is seen of one object; its place if that is a new end that counts."""

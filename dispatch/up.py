@@ -22,6 +22,7 @@ from typing import IO
 
 import msgspec
 
+from adapters.files import rotate
 from adapters.local import daemon
 from adapters.local.adapter import LocalAdapter
 from dispatch import packages
@@ -30,7 +31,7 @@ from dispatch.supervise import UNSAFE, SuperviseOptions
 from streams.jetstream.check import Profile, check
 from streams.jetstream.connect import JetStreamBus, connect
 from streams.jetstream.layout import Layout
-from streams.jetstream.server import OwnServer, start_server
+from streams.jetstream.server import LOG_BYTES_MAX, OwnServer, start_server
 from streams.jetstream.settings import BusSettings
 from streams.owned import make_own
 from streams.tied import tied
@@ -223,6 +224,7 @@ def program(options: Path) -> tuple[str, ...]:
 async def _spawn(options: Path, log_path: Path) -> asyncio.subprocess.Process:
     """One supervisor, not in our foreground group, so that Ctrl-C leaves the order of stopping to us; it ends with us."""
     argv = tied(list(program(options)))
+    rotate(log_path, LOG_BYTES_MAX)
     with log_path.open("ab") as log:
         return await asyncio.create_subprocess_exec(*argv, stdout=log, stderr=log, start_new_session=True)
 

@@ -21,7 +21,7 @@ import msgspec
 from adapters import wire
 from adapters.clock import HostClock, read_boot_id
 from adapters.errors import AdapterError, OutcomeUnknownError, RefusedError
-from adapters.files import write_whole
+from adapters.files import rotate, write_whole
 from adapters.local.calls import answer
 from adapters.local.host import LocalHost
 from adapters.local.inbox import Bell, Inbox
@@ -29,6 +29,7 @@ from adapters.local.processes import become_subreaper
 from adapters.local.settings import SETTINGS, read_settings
 
 LOCK, WHO, LOG = "daemon.lock", "daemon.json", "daemon.log"
+LOG_BYTES_MAX = 10 * 1024 * 1024
 LOCK_WITHIN_S = 2.0
 BUSY_TICK_S, IDLE_TICK_S, SWEEP_EVERY_S = 0.2, 1.0, 60.0
 ROOT = Path(__file__).parents[2]
@@ -181,6 +182,7 @@ def dismiss(state_dir: Path) -> None:
 def spawn(state_dir: Path, command: tuple[str, ...] | None = None) -> int:
     """Start a daemon, in a session of its own; its pid. If another one has the lock it leaves at once."""
     argv = command or (sys.executable, "-P", "-c", BOOTSTRAP, str(ROOT))
+    rotate(state_dir / LOG, LOG_BYTES_MAX)
     output = os.open(state_dir / LOG, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
     null = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
     actions = [(os.POSIX_SPAWN_DUP2, null, 0), (os.POSIX_SPAWN_DUP2, output, 1), (os.POSIX_SPAWN_DUP2, output, 2)]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.files import NotAFileError, open_file, read_or_none, write_new, write_once, write_whole
+from adapters.files import NotAFileError, open_file, read_or_none, rotate, write_new, write_once, write_whole
 
 
 def test_a_file_is_replaced_whole_and_leaves_no_draft(tmp_path: Path) -> None:
@@ -71,3 +71,19 @@ def test_a_file_that_was_opened_waits_for_its_bytes_as_any_other(tmp_path: Path,
     assert os.get_blocking(descriptor)
     assert os.write(descriptor, b"x") == 1
     os.close(descriptor)
+
+
+def test_a_log_that_has_grown_too_large_is_put_aside_once_and_the_one_before_it_goes(tmp_path: Path) -> None:
+    log = tmp_path / "sv-1.log"
+    rotate(log, 4)
+    assert list(tmp_path.iterdir()) == []
+    for words in (b"one", b"second", b"third"):
+        rotate(log, 4)
+        with log.open("ab") as file:
+            file.write(words)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {
+        "sv-1.log": b"third",
+        "sv-1.log.1": b"onesecond",
+    }
+    rotate(log, 4)
+    assert [path.name for path in tmp_path.iterdir()] == ["sv-1.log.1"]

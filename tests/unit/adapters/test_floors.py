@@ -57,3 +57,19 @@ def test_a_pair_that_the_disk_has_is_not_overwritten_by_an_older_one_after_the_d
             store.note(LLAMA, floor(9))
     store.note(LLAMA, floor(8))
     assert store.newest(LLAMA) == FloorStore(tmp_path).newest(LLAMA) == floor(9)
+
+
+def test_only_the_jobs_asked_for_last_are_held_and_any_other_is_read_from_its_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("adapters.floors.HELD_MAX", 2)
+    store = FloorStore(tmp_path)
+    names = [JobName(installation="main", tenant="nlp", job=f"job-{number}") for number in range(5)]
+    for number, name in enumerate(names, 1):
+        store.note(name, floor(number))
+        store.newest(names[0])
+        store.newest(JobName(installation="main", tenant="nlp", job=f"never-called-{number}"))
+    assert len(store._known) == 2
+    assert [store.newest(name) for name in names] == [floor(number) for number in range(1, 6)]
+    store.note(names[2], floor(1))
+    assert FloorStore(tmp_path).newest(names[2]) == floor(3)

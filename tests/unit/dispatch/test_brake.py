@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 from datetime import UTC, datetime, timedelta
 
+import pytest
+
 from dispatch.brake import Bursts, Ended, brake
 from projections.controls import Control
 from streams.messages.events import Entry, Envelope, Event, JobSettled, ObjectsSeen, Quarantined
@@ -143,6 +145,25 @@ def test_ends_that_somebody_asked_for_and_completed_ones_do_not_count() -> None:
 def test_a_launch_that_failed_before_anything_ran_counts() -> None:
     bursts = Bursts()
     assert bursts.apply(seen("job-0", Phase.ENDED, cause=CauseKind.LAUNCH_FAILED)) == (PLACE,)
+
+
+def test_what_comes_of_a_settled_job_is_neither_an_end_nor_kept() -> None:
+    bursts = Bursts()
+    bursts.apply(seen("job-0", Phase.RUNNING))
+    assert bursts.apply(seen("job-0", Phase.ENDED, final=False)) == (PLACE,)
+    bursts.apply(entry("job-0", JobSettled(as_of=NOW)))
+    assert bursts.apply(seen("job-0", Phase.ENDED)) == ()
+    assert bursts.apply(seen("job-0", Phase.RUNNING)) == ()
+    assert (bursts.running(PLACE), len(bursts.ends(PLACE))) == (0, 1)
+    assert bursts._phases == {}
+
+
+def test_of_settled_jobs_only_so_many_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dispatch.brake.SETTLED_MAX", 3)
+    bursts = Bursts()
+    for number in range(10):
+        bursts.apply(entry(f"job-{number}", JobSettled(as_of=NOW)))
+    assert list(bursts._settled) == [("nlp", f"job-{number}") for number in (7, 8, 9)]
 
 
 def test_old_ends_are_forgotten() -> None:
