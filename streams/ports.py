@@ -149,7 +149,9 @@ class StatusEntry(msgspec.Struct, frozen=True, kw_only=True):
 class Buckets(Protocol):
     """Projections kept on the bus for people: never read for a decision."""
 
-    async def put_receipt(self, receipt: Receipt) -> None: ...
+    async def put_receipt(self, receipt: Receipt) -> None:
+        """Write it, unless what is there says more (`supersedes`). Raises UndecidedError if nobody can say."""
+        ...
 
     async def get_receipt(self, tenant: str, command: str) -> Receipt | None: ...
 

@@ -25,14 +25,12 @@ from streams.errors import (
     UndecidedError,
     WrongStreamError,
 )
-from streams.jetstream.publish import MESSAGE_TOO_LARGE, STREAM_LIMIT
+from streams.jetstream.publish import MESSAGE_TOO_LARGE, STREAM_LIMIT, WRITE_IN_FLIGHT, WRONG_LAST_SEQUENCE
 from streams.jetstream.read import first_after
 from streams.jetstream.wire import ApiError, NoAnswerError, Wire, answer_of
 from streams.messages.events import Envelope
 
 WRONG_STREAM = 10060
-WRONG_LAST_SEQUENCE = 10071
-WRITE_IN_FLIGHT = 10164
 
 _NOT_DECIDED = frozenset({WRITE_IN_FLIGHT, 10158, 10163})
 _LAST_SEQUENCE = re.compile(r"wrong last sequence: (\d+)")

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 
 from streams import codec, subjects
 from streams.errors import CodecError, ConflictError, UndecidedError
-from streams.jetstream.append import WRITE_IN_FLIGHT, WRONG_LAST_SEQUENCE, condition, kept_by, last_sequence
+from streams.jetstream.append import condition, kept_by, last_sequence
 from streams.jetstream.layout import RECEIPTS, REPLICAS, REPLICAS_KEYS, status_keys, status_stream
-from streams.jetstream.publish import put, refused
-from streams.jetstream.read import last_of, pages
+from streams.jetstream.publish import PAUSE_S, WRITE_IN_FLIGHT, WRONG_LAST_SEQUENCE, put, refused
+from streams.jetstream.read import last_of, newest_of, pages
 from streams.jetstream.wire import ApiError, NoAnswerError, Wire, answer_of
-from streams.messages.receipts import Receipt
+from streams.messages.receipts import Receipt, supersedes
 from streams.ports import StatusEntry, Stored
 
 TTL_S_MIN = 1.0
 SILENT_FOR_S = 3600.0
+RECEIPT_TRIES_MAX = 20
 
 
 class JetStreamBuckets:
@@ -27,17 +29,27 @@ class JetStreamBuckets:
         self._keys = status_keys(generation)
 
     async def put_receipt(self, receipt: Receipt) -> None:
-        subject = subjects.receipt(receipt.tenant, receipt.command)
-        await put(self._wire, subject, codec.encode_receipt(receipt), what="a receipt", headers=kept_by(RECEIPTS))
+        """Most are the first of their command, so what is there is read only after a refused condition."""
+        subject, data = subjects.receipt(receipt.tenant, receipt.command), codec.encode_receipt(receipt)
+        expected = 0
+        for tried in range(RECEIPT_TRIES_MAX):
+            await asyncio.sleep(PAUSE_S if tried > 1 else 0)  # others write it too
+            try:
+                await put(self._wire, subject, data, what="a receipt", headers=condition(RECEIPTS, expected))
+            except ConflictError:
+                held = await newest_of(self._wire, RECEIPTS, subject)
+                if held is not None and (held.data == data or not _may_replace(receipt, held)):
+                    return
+                expected = 0 if held is None else held.revision
+            else:
+                return
+        raise UndecidedError(subject, "a receipt")
 
     async def get_receipt(self, tenant: str, command: str) -> Receipt | None:
         stored = await last_of(self._wire, RECEIPTS, subjects.receipt(tenant, command))
         if stored is None:
             return None
-        try:
-            return codec.decode_receipt(stored.data)
-        except CodecError:
-            return None
+        return _receipt_in(stored)
 
     async def put_status(self, key: str, data: bytes, *, expected: int | None) -> int:
         subject = f"{self._keys}.{subjects.check_key(key)}"
@@ -100,6 +112,18 @@ class JetStreamBuckets:
     def _entry(self, stored: Stored) -> StatusEntry:
         key = stored.subject.removeprefix(f"{self._keys}.")
         return StatusEntry(key=key, revision=stored.revision, data=stored.data)
+
+
+def _receipt_in(stored: Stored) -> Receipt | None:
+    try:
+        return codec.decode_receipt(stored.data)
+    except CodecError:
+        return None
+
+
+def _may_replace(receipt: Receipt, stored: Stored) -> bool:
+    held = _receipt_in(stored)
+    return held is None or supersedes(receipt, held)
 
 
 def _live(replica: str) -> str:

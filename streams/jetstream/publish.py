@@ -7,6 +7,7 @@ import time
 
 from streams.errors import (
     BusUnreachableError,
+    ConflictError,
     NotPermittedError,
     SettingsError,
     StreamError,
@@ -18,6 +19,8 @@ from streams.jetstream.wire import ApiError, NoAnswerError, Wire, answer_of
 
 STREAM_LIMIT = 10077
 MESSAGE_TOO_LARGE = 10054
+WRONG_LAST_SEQUENCE = 10071
+WRITE_IN_FLIGHT = 10164
 PAUSE_S = 0.1
 
 
@@ -25,7 +28,7 @@ async def put(wire: Wire, subject: str, data: bytes, *, what: str, headers: dict
     """The sequence of the stored message. Tried for `publish_within_s`, which outlasts an election.
 
     Raises UndecidedError (naming `what`) when it was sent and not answered, StreamFullError or TooLargeError at a limit,
-    SettingsError when the stream refuses it, and as every method BusUnreachableError and NotPermittedError.
+    ConflictError when a condition among `headers` does not hold, SettingsError when the stream refuses it otherwise, and as every method BusUnreachableError and NotPermittedError.
     """
     give_up_at = time.monotonic() + wire.settings.publish_within_s
     sent, said = False, "the connection is closed"
@@ -51,6 +54,8 @@ async def put(wire: Wire, subject: str, data: bytes, *, what: str, headers: dict
 
 def refused(subject: str, error: ApiError) -> StreamError:
     """What a refusal by a stream means to the caller."""
+    if error.err_code in {WRONG_LAST_SEQUENCE, WRITE_IN_FLIGHT}:
+        return ConflictError(subject, 0, None)
     if error.err_code == MESSAGE_TOO_LARGE:
         return TooLargeError(f"{subject}: {error}")
     if error.err_code == STREAM_LIMIT:

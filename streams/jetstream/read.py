@@ -59,36 +59,35 @@ async def last_of(wire: Wire, stream: str, subject: str) -> Stored | None:
 
 async def last_revision(wire: Wire, stream: str, subject: str) -> int:
     """The revision of the last message of one subject, from the stream's leader; 0 without any."""
+    stored = await newest_of(wire, stream, subject)
+    return 0 if stored is None else stored.revision
 
-    async def get() -> int:
-        message = await _from_leader(wire, stream, {"last_by_subj": subject})
-        return 0 if message is None else int(message["seq"])
 
+async def newest_of(wire: Wire, stream: str, subject: str) -> Stored | None:
+    """The last message of one subject, from the stream's leader."""
+    get = functools.partial(_from_leader, wire, stream, {"last_by_subj": subject})
     return await wire.patiently(get, within_s=wire.settings.read_within_s)
 
 
 async def first_after(wire: Wire, stream: str, subject: str, revision: int) -> Stored | None:
     """The first message of `subject` above `revision`, from the stream's leader."""
-    message = await _from_leader(wire, stream, {"seq": revision + 1, "next_by_subj": subject})
-    if message is None:
-        return None
-    return Stored(
-        subject=message["subject"],
-        data=base64.b64decode(message.get("data", "")),
-        revision=int(message["seq"]),
-        stored_at=instant(message["time"]),
-    )
+    return await _from_leader(wire, stream, {"seq": revision + 1, "next_by_subj": subject})
 
 
-async def _from_leader(wire: Wire, stream: str, which: dict[str, Any]) -> dict[str, Any] | None:
+async def _from_leader(wire: Wire, stream: str, which: dict[str, Any]) -> Stored | None:
     try:
         answer = await wire.api(f"STREAM.MSG.GET.{stream}", which)
     except ApiError as error:
         if error.err_code == NO_MESSAGE:
             return None
         raise
-    message: dict[str, Any] = answer["message"]
-    return message
+    message = answer["message"]
+    return Stored(
+        subject=message["subject"],
+        data=base64.b64decode(message.get("data", "")),
+        revision=int(message["seq"]),
+        stored_at=instant(message["time"]),
+    )
 
 
 def instant(text: str) -> datetime:

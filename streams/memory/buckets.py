@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 
 from streams import codec, subjects
 from streams.errors import ConflictError
-from streams.messages.receipts import Receipt
+from streams.messages.receipts import Receipt, supersedes
 from streams.ports import StatusEntry
 
 SILENT_FOR_S = 3600.0
@@ -24,7 +24,9 @@ class MemoryBuckets:
         self._revisions = itertools.count(1)
 
     async def put_receipt(self, receipt: Receipt) -> None:
-        self._receipts[subjects.receipt(receipt.tenant, receipt.command)] = codec.encode_receipt(receipt)
+        held = await self.get_receipt(receipt.tenant, receipt.command)
+        if held is None or supersedes(receipt, held):
+            self._receipts[subjects.receipt(receipt.tenant, receipt.command)] = codec.encode_receipt(receipt)
 
     async def get_receipt(self, tenant: str, command: str) -> Receipt | None:
         data = self._receipts.get(subjects.receipt(tenant, command))

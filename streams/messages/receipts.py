@@ -40,3 +40,19 @@ class Receipt(Value, frozen=True, kw_only=True):
     sentence: str = ""
     at: Instant
     by: str
+
+
+TAKEN = (Answer.ACCEPTED, Answer.ALREADY)
+_ORDER = (None, *Progress)
+
+
+def supersedes(new: Receipt, held: Receipt) -> bool:
+    """Whether `new` may take the place of `held`: what became an event is never refused later, and progress never falls.
+
+    A late writer so changes nothing. Of another command under the same id, or of another event, it may.
+    """
+    if (new.job, new.verb) != (held.job, held.verb):
+        return True
+    if new.answer not in TAKEN:
+        return held.answer not in TAKEN
+    return new.revision != held.revision or _ORDER.index(new.progress) >= _ORDER.index(held.progress)

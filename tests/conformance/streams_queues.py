@@ -6,12 +6,13 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from streams import codec, subjects
 from streams.errors import CodecError, ConflictError
 from streams.messages.events import Envelope
 from streams.messages.reasons import Reason
-from streams.messages.receipts import Progress
+from streams.messages.receipts import Answer, Progress
 from streams.ports import Delivery, WakeDelivery
 from tests.conformance.streams_world import (
     LAYOUT,
@@ -190,6 +191,33 @@ class BucketSuite:
         await bus.buckets.put_receipt(a_receipt("c-1", Progress.COMPLETE))
         found = await until(lambda: reader.buckets.get_receipt("nlp", "c-1"), lambda receipt: receipt is not None)
         assert found == a_receipt("c-1", Progress.COMPLETE)
+
+    async def test_a_late_writer_neither_lowers_the_progress_of_a_cancel_nor_refuses_what_was_accepted(
+        self, world: BusWorld
+    ) -> None:
+        bus, other = await world.connect(), await world.connect()
+        for progress in (Progress.COMMITTED, Progress.COMPLETE):
+            await bus.buckets.put_receipt(a_receipt("c-1", progress))
+        refused = replace(a_receipt("c-1", Progress.COMMITTED), answer=Answer.REFUSED, progress=None)
+        for late in (a_receipt("c-1", Progress.STOPPED), refused):
+            await other.buckets.put_receipt(late)
+            complete = a_receipt("c-1", Progress.COMPLETE)
+            assert await until(lambda: bus.buckets.get_receipt("nlp", "c-1"), lambda r: r is not None) == complete
+
+    async def test_a_command_that_was_refused_and_is_accepted_later_is_told_so(self, world: BusWorld) -> None:
+        bus = await world.connect()
+        accepted = a_receipt("c-1", Progress.COMMITTED)
+        await bus.buckets.put_receipt(replace(accepted, answer=Answer.REFUSED, progress=None))
+        await bus.buckets.put_receipt(accepted)
+        found = await until(lambda: bus.buckets.get_receipt("nlp", "c-1"), lambda told: told == accepted)
+        assert found == accepted
+
+    async def test_of_writers_at_one_time_the_receipt_that_says_most_stays(self, world: BusWorld) -> None:
+        buses = [await world.connect() for _ in range(2)]
+        told = [a_receipt("c-1", progress) for progress in (*Progress, *reversed(Progress))]
+        await asyncio.gather(*(buses[n % 2].buckets.put_receipt(receipt) for n, receipt in enumerate(told)))
+        complete = a_receipt("c-1", Progress.COMPLETE)
+        assert await until(lambda: buses[0].buckets.get_receipt("nlp", "c-1"), lambda r: r == complete) == complete
 
     async def test_a_receipt_that_names_a_sequence_is_kept_too(self, world: BusWorld) -> None:
         bus = await world.connect()
