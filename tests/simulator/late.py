@@ -60,6 +60,7 @@ def time_passes(world: World, passing: timedelta) -> None:
     while held:
         flight = min(held, key=lambda f: f.request.left or passing)
         left = flight.request.left
+        left = None if left is None else world.host_takes(left)
         if left is None or world.now + left > until:
             break
         world.now += max(left - TICK, timedelta(0))

@@ -51,12 +51,28 @@ class Moves(Generic[J]):
         self.advance()
         happened: str = getattr(self, name)()
         if happened:
+            self.world.cluster.changes += 1
             self.world.faults[name.removeprefix("fault_").replace("_", "-")] += 1
         return happened
 
     def advance(self) -> None:
         """Bring the cluster to the present instant."""
         raise NotImplementedError
+
+    def settle_down(self) -> None:
+        """The cluster takes every call again and can tell of processes; its host's clock drifts no more."""
+        cluster = self.world.cluster
+        cluster.refuse_starts = ""
+        cluster.deny_cessation = False
+        cluster.otherwise.pop("read_only", None)
+        cluster.changes += 1
+        self.world.host_drifts_no_more()
+
+    def fault_read_only(self) -> str:
+        """The cluster may only be looked at, until it is said anew: what was sent before may land."""
+        otherwise = self.world.cluster.otherwise
+        otherwise["read_only"] = not otherwise.get("read_only", False)
+        return f"the cluster may only be looked at: {otherwise['read_only']}"
 
     def brought_to_life(self, job: J, *, done: bool = True) -> bool:
         """Remember that this object was brought to life by no call of ours, if it was."""

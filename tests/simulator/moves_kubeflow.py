@@ -74,9 +74,8 @@ class KubeflowMoves(Moves[TrainJob]):
         return ""
 
     def settle_down(self) -> None:
+        super().settle_down()
         cluster = self.cluster
-        cluster.refuse_starts = ""
-        cluster.deny_cessation = False
         for node in cluster.truth.nodes:
             self.mishaps.return_node(node, rebooted=True)
             self.mishaps.orphans_end(node)

@@ -64,9 +64,8 @@ class SlurmMoves(Moves[SlurmJob]):
 
     def settle_down(self) -> None:
         """The calm after everything: all is shown again, nodes are back, rows are written, runs go on."""
+        super().settle_down()
         cluster = self.cluster
-        cluster.refuse_starts = ""
-        cluster.deny_cessation = False
         for node in cluster.truth.nodes:
             self.mishaps.return_node(node, rebooted=True)
             self.mishaps.orphans_end(node)
@@ -115,9 +114,11 @@ class SlurmMoves(Moves[SlurmJob]):
         what = self.draws.below(4)
         if what < 2:
             requeue = what == 1 and self.world.swarm.levels["own-requeue"] > 0
-            for job in self.cluster.jobs:
-                self.brought_to_life(job, done=requeue and job.state in (JobState.RUNNING, JobState.COMPLETING))
-            return f"{node} is lost" if self.mishaps.lose_node(node, requeue=requeue) else ""
+            running = [job for job in self.cluster.jobs if job.state is JobState.RUNNING]
+            lost = self.mishaps.lose_node(node, requeue=requeue)
+            for job in running:
+                self.brought_to_life(job, done=requeue and job.state is not JobState.RUNNING)
+            return f"{node} is lost" if lost else ""
         if what == 2:
             return f"what was left on {node} ends" if self.mishaps.orphans_end(node) else ""
         rebooted = self.draws.below(2) == 1

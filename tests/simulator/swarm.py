@@ -16,6 +16,8 @@ SHAPES = ("slurm", "slurm-fenced", "slurm-plain", "kubeflow", "kubeflow-unfenced
 # How likely each fault is, in 1024, at each of its chances, when a run has it: the calmest first.
 LEVELS = (0, 0, 8, 40, 160)
 DRIFTS = (0.0, 0.0, 0.01, -0.01, 0.1)
+# After how long a cluster presumes the processes of a run that ended gone.
+PRESUMES_S = (30.0, 600.0)
 # CallBound: on Kubernetes a minute, on Slurm about seven.
 BOUNDS_S = (30.0, 120.0, 400.0)
 # One time in how many a run that is looked at exits.
@@ -58,11 +60,12 @@ CLUSTER = (
     "foreign",
     "refuse-start",
     "deny-cessation",
+    "read-only",
     "slow-end",
 )
 HISTORY = ("restore", "unknown-event", "quarantine", "brake", "repeated-event")
 # What keeps a gate shut, or stops every decision, for long: in few runs, so that the others go far.
-RARE = (*HISTORY, "foreign", "refuse-start", "deny-cessation", "lost-record", "controls")
+RARE = (*HISTORY, "foreign", "refuse-start", "deny-cessation", "read-only", "lost-record", "controls")
 # Half of the runs have a theme: its faults often, the others hardly, so that what belongs together meets.
 THEMES: dict[str, tuple[str, ...]] = {
     "lost": ("lose-node", "stragglers", "out-of-service", "preempt", "resubmit"),
@@ -98,6 +101,7 @@ THEMES: dict[str, tuple[str, ...]] = {
     "re-held": ("hold", "release", "call-late", "slow-start"),
     "later-releases": ("unknown-event", "crash"),
     "gone-back": ("restore", "quarantine", "crash"),
+    "looked-at": ("read-only", "hold", "cancel", "requeue"),
     "attested": ("attest", "lose-node", "stragglers", "deny-cessation"),
     "left-behind": ("foreign", "lose-node", "cancel"),
     "own-way": ("own-requeue", "hand-requeue", "lose-node", "requeue"),
@@ -157,6 +161,11 @@ class Swarm:
         self.head_start = begins if self.theme else ("", "", "gated", "running")[number]
         self.spec = self._spec(draws)
         self.plan = self._plan(draws)
+        self.host_drift = DRIFTS[draws.below(len(DRIFTS))]
+        self.presume_after_s = PRESUMES_S[draws.below(2)] if draws.below(8) == 7 else None
+        # What cannot tell of processes has its policy; what keeps no floor notices no loss that no object tells of (L14).
+        self.cessation = draws.below(16) < 15
+        self.keeps_floor = draws.below(16) < 15 or self.levels["restore"] > 0
 
     @classmethod
     def calm(
@@ -171,6 +180,7 @@ class Swarm:
         swarm = cls(Draws(0, ()), shape)
         swarm.levels = dict.fromkeys(FAULTS, 0)
         swarm.drifts = [0.0] * replicas
+        swarm.host_drift = 0.0
         swarm.head_start = ""
         swarm.spec = spec or swarm.spec
         swarm.plan = plan or swarm.plan
@@ -186,6 +196,8 @@ class Swarm:
             fenced_calls=self.shape in ("slurm-fenced", "slurm-beside"),
             incomplete=self.shape not in ("slurm-plain", "slurm-beside"),
             hold_beside_gate=self.shape == "slurm-beside",
+            keeps_floor=self.keeps_floor,
+            presume_after_s=self.presume_after_s,
             nodes=("n1", "n2", "n3"),
         )
 
@@ -195,6 +207,8 @@ class Swarm:
             kueue=self.shape == "kueue",
             pod_fence=self.shape != "kubeflow-unfenced",
             replace_when_failed=self.shape != "kubeflow-unfenced",
+            keeps_floor=self.keeps_floor,
+            presume_after_s=self.presume_after_s,
             nodes=("k1", "k2", "k3"),
         )
 

@@ -35,6 +35,8 @@ class NothingUnauthorizedRuns(Law):
         """What a completed pass saw running without a committed open is stopped."""
         if ended.found is None or ended.result not in (Result.QUIET, Result.ACTED) or ended.record.strange:
             return
+        if ended.capabilities is None or ended.capabilities.read_only:
+            return
         chronicle = self.watch.chronicle
         for seen in ended.found.sightings:
             if seen.phase is not Phase.RUNNING or seen.tag is None or seen.object not in ended.record.objects:

@@ -42,7 +42,9 @@ class WakeUpsDecideNothing(Law):
         agree = all(not process.skew and not process.drift for process in self.world.processes)
         agree = agree and not self.world.host_drift
         reads = self.world.calm or not self.world.swarm.levels["read-stale"]
-        rests = ended.result is Result.QUIET and whole and agree and reads
+        # That the cluster may be called again, its next look tells.
+        may = ended.capabilities is not None and not ended.capabilities.read_only
+        rests = ended.result is Result.QUIET and whole and agree and reads and may
         looked = self._looked
         if not rests or looked is None or looked[0] is not ended.found:
             self._due_at = None
