@@ -24,6 +24,7 @@ from dispatch.exposition import AddressError, exposed
 from dispatch.replica.clusters import Clusters
 from dispatch.replica.replica import Replica
 from dispatch.replica.settings import ReplicaSettings
+from streams import subjects
 from streams.errors import BusUnreachableError, NotPermittedError, SettingsError, WrongStreamError
 from streams.jetstream.check import Profile, check
 from streams.jetstream.connect import JetStreamBus, connect
@@ -91,8 +92,13 @@ async def supervise(options: SuperviseOptions) -> int:
     """Run one replica until SIGTERM or SIGINT; the process's exit code.
 
     6 when the bus is away or its settings are unsafe, 5 without the right, 2 when metrics cannot be served where they
-    should be: then nothing was done.
+    should be or a cluster's name is none: then nothing was done.
     """
+    try:
+        for name in options.clusters or ():
+            subjects.check_token(name, "cluster")
+    except ValueError as error:
+        return _refuse(BAD_USAGE, error)
     try:
         bus = await connect(bus_settings(options))
     except (BusUnreachableError, SettingsError) as error:

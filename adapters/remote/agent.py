@@ -10,7 +10,10 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from functools import partial
+from typing import ParamSpec, TypeVar
 
 import msgspec
 import nats.errors
@@ -33,6 +36,8 @@ MAX_CALLS = 8
 IN_HAND_MAX = 512
 WATCH_AGAIN_S = 1.0
 Answered = Callable[[str, str, float], None]
+P = ParamSpec("P")
+T = TypeVar("T")
 log = structlog.get_logger("adapters.remote.agent")
 
 
@@ -56,6 +61,9 @@ class Agent:
         self.adapter = adapter
         self._client = client
         self._floors = floors
+        self._disk = ThreadPoolExecutor(
+            max_workers=1, thread_name_prefix="called-with"
+        )  # one at a time, in their order
         self._calls, self._queries = asyncio.Semaphore(max_calls), asyncio.Semaphore(max_calls)
         self.version = ""
         self._answered: Answered = lambda *_: None
@@ -98,6 +106,7 @@ class Agent:
             for task in late:
                 task.cancel()
             await asyncio.gather(*late, return_exceptions=True)
+        self._disk.shutdown(wait=False)
 
     async def _take(self, message: Msg) -> None:
         """Give each request a task of its own, so that a slow call keeps no Find waiting."""
@@ -134,8 +143,8 @@ class Agent:
         """The reply, and the word for it."""
         try:
             if wire.is_call(request):
-                self._check(request)
-            return self._completed(request, await wire.serve(self.adapter, request)), "done"
+                await self._check(request)
+            return await self._completed(request, await wire.serve(self.adapter, request)), "done"
         except AdapterError as error:
             outcome = word_of(error)
             log.info(outcome, verb=wire.verb_of(request), why=str(error), **_numbers(request))
@@ -145,17 +154,24 @@ class Agent:
             fault = OutcomeUnknownError("the adapter failed in a way nobody foresaw; the agent's log says how")
             return wire.failed(fault), word_of(fault)
 
-    def _check(self, call: Call) -> None:
-        """Remember the call's pair, and refuse it past its deadline: the last thing before it is handed on."""
+    async def _check(self, call: Call) -> None:
+        """Remember the call's pair, and refuse it past its deadline: the last thing before it is handed on.
+
+        The pair is on disk before this returns; only then may the call run (L14).
+        """
         try:
-            self._floors.note(call.name, call.pair)
+            await self._on_disk(self._floors.note, call.name, call.pair)
         except (OSError, msgspec.DecodeError) as error:
             raise UnreachableError(f"the agent cannot keep what it was called with: {type(error).__name__}") from error
         late_s = (datetime.now(UTC) - call.deadline_at).total_seconds()
         if late_s > 0:
             raise DeadlinePassedError(f"{late_s:.1f} s past its deadline")
 
-    def _completed(self, request: wire.Request, reply: wire.Reply) -> wire.Reply:
+    async def _on_disk(self, act: Callable[P, T], /, *given: P.args, **named: P.kwargs) -> T:
+        """Use the floors beside the event loop: two waits for a disk a call would keep every other answer waiting."""
+        return await asyncio.get_running_loop().run_in_executor(self._disk, partial(act, *given, **named))
+
+    async def _completed(self, request: wire.Request, reply: wire.Reply) -> wire.Reply:
         """With what the agent knows beside its adapter: its version, and what it was called with."""
         if isinstance(reply, wire.CapabilitiesReply):
             able = msgspec.structs.replace(reply.capabilities, version=self.version)
@@ -163,7 +179,7 @@ class Agent:
         if not isinstance(reply, wire.FoundReply) or not isinstance(request, wire.FindQuery):
             return reply
         try:
-            kept = self._floors.newest(request.name)
+            kept = await self._on_disk(self._floors.newest, request.name)
         except (OSError, msgspec.DecodeError) as error:
             raise UnreachableError(f"the agent cannot read what it was called with: {type(error).__name__}") from error
         return wire.FoundReply(found=msgspec.structs.replace(reply.found, floor=newer(reply.found.floor, kept)))

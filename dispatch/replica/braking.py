@@ -30,6 +30,10 @@ class Braking:
         """Begin from those known to run (tenant, cluster, job): else a few ends would look like many."""
         self._bursts.restore(running)
 
+    def forget(self) -> None:
+        """Begin again before the first event, as whoever follows the history does."""
+        self._bursts = Bursts()
+
     async def seen(self, entry: Entry) -> None:
         for tenant, cluster in self._bursts.apply(entry):
             recent = (self._hands.clock() - entry.stored_at).total_seconds() < 60

@@ -15,7 +15,7 @@ from projections import fleet
 from projections.fleet import Checkpoint
 from projections.status import State
 from streams import subjects
-from streams.errors import BusClosedError, ConflictError, StreamError, WrongStreamError
+from streams.errors import BusClosedError, ConflictError, RegressionError, StreamError, WrongStreamError
 from streams.messages.events import Entry, Envelope, JobSettled, JobSubmitted
 from streams.ports import Buckets, Caught, History
 
@@ -37,7 +37,16 @@ class OpenJobs:
         self.settled: dict[Name, datetime] = {}
         self.met: dict[Name, int] = {}
         self.revision = 0
+        self.went_back = False
         self.complete = asyncio.Event()
+
+    def forget(self) -> None:
+        """Begin again before the first event: what was met may be no longer in the history (L14)."""
+        self.open.clear()
+        self.settled.clear()
+        self.met.clear()
+        self.revision = 0
+        self.went_back = True
 
     def apply(self, entry: Entry) -> None:
         """One more entry of any job; controls are no job."""
@@ -58,6 +67,10 @@ class OpenJobs:
         else:
             self.settled[name] = entry.stored_at
 
+    def lost(self, told: int) -> bool:
+        """Whether an event of that revision, later than any met of its job, is one that the history has lost."""
+        return self.went_back or told <= self.revision
+
     def to_look_at(self, now: datetime) -> tuple[Name, ...]:
         """Every open job, and the lately settled ones, whose objects may yet be run by hand (L1)."""
         for name in [n for n, at in self.settled.items() if now - at >= SETTLED_WATCHED]:
@@ -76,6 +89,7 @@ async def begin(jobs: OpenJobs, buckets: Buckets) -> list[tuple[str, str, str]]:
     """Start from what the bucket holds, if it says up to where it is complete.
 
     Returns who runs by its word: tenant, cluster and job; nobody if the history is followed from its first event.
+    Whether the history reaches that far is for `follow` to find out.
     """
     stored = await buckets.get_status(fleet.CHECKPOINT)
     checkpoint = fleet.decode_checkpoint(stored.data) if stored is not None else None
@@ -92,9 +106,13 @@ async def begin(jobs: OpenJobs, buckets: Buckets) -> list[tuple[str, str, str]]:
     return running
 
 
-async def follow(history: History, jobs: OpenJobs, seen: Callable[[Entry], Awaitable[None]]) -> None:
+async def follow(
+    history: History, jobs: OpenJobs, seen: Callable[[Entry], Awaitable[None]], lost: Callable[[], None] = lambda: None
+) -> None:
     """Keep the open jobs current for ever; a lost bus is waited for, and nothing is missed.
 
+    A history that ends before what was met of it, or before the bucket's checkpoint, is followed again from its first
+    event; `lost` is told before that (L14).
     Raises WrongStreamError when a newer generation of the history has taken over, and BusClosedError when the bus
     does not come back on this connection.
     """
@@ -108,6 +126,10 @@ async def follow(history: History, jobs: OpenJobs, seen: Callable[[Entry], Await
                 await seen(item)
         except (WrongStreamError, BusClosedError):
             raise
+        except RegressionError as error:
+            log.error("the history lost its newest events: followed again from its first", why=str(error))
+            jobs.forget()
+            lost()
         except StreamError as error:
             log.warning("following the history again", why=str(error))
             await asyncio.sleep(1.0)
@@ -116,7 +138,8 @@ async def follow(history: History, jobs: OpenJobs, seen: Callable[[Entry], Await
 async def write_checkpoint(jobs: OpenJobs, buckets: Buckets, now: datetime, by: str) -> tuple[Name, ...]:
     """Say up to which event the bucket's entries are complete; the jobs whose entries are behind.
 
-    An entry that is behind holds the checkpoint back to before the first event that it lacks.
+    An entry that is behind holds the checkpoint back to before the first event that it lacks, and one that tells of
+    events which the history has lost, to before the first of all. A checkpoint is moved back only then.
     """
     told: dict[Name, int] = {}
     async for stored in buckets.list_status():
@@ -124,16 +147,18 @@ async def write_checkpoint(jobs: OpenJobs, buckets: Buckets, now: datetime, by: 
         if entry is not None:
             told[entry.name] = entry.revision
     reached = jobs.revision
-    behind = tuple(name for name, last in jobs.met.items() if told.get(name, 0) < last)
-    for name in behind:
-        reached = min(reached, told.get(name) or 0)
+    lacking = [name for name, last in jobs.met.items() if told.get(name, 0) < last]
+    beyond = [name for name, last in jobs.met.items() if last < told.get(name, 0) and jobs.lost(told[name])]
+    reached = 0 if beyond else min([reached, *(told.get(name, 0) for name in lacking)])
+    behind = (*lacking, *beyond)
     known = await buckets.get_status(fleet.CHECKPOINT)
     held = fleet.decode_checkpoint(known.data) if known is not None else None
-    if held is not None and held.complete_to >= reached:
+    if held is not None and (held.complete_to == reached or (held.complete_to > reached and not jobs.went_back)):
         return behind
     checkpoint = fleet.encode(Checkpoint(complete_to=reached, at=now, by=by))
     try:
         await buckets.put_status(fleet.CHECKPOINT, checkpoint, expected=known.revision if known else None)
+        jobs.went_back = False
     except ConflictError:
         log.debug("another replica wrote the checkpoint")
     return behind

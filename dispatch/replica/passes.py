@@ -50,7 +50,7 @@ class Records:
             self._held.popitem(last=False)
 
     def forget(self) -> None:
-        """Let every fold go: what was held may be newer than what the store has now (L14)."""
+        """Let every fold go."""
         self._held.clear()
 
     def __len__(self) -> int:
@@ -68,30 +68,46 @@ class Passes:
         self._records = records
         self._tell = tell
         self._controls: dict[str, Controls] = {}
+        self._forgotten = 0
 
     async def look(self, tenant: str, job: str) -> Pass:
         """One job looked at until nothing moves under it; its status written and its next timer set.
 
         Raises what the bus raises: the wake-up is then not acknowledged and comes back.
         """
-        controls = await read_controls(self._hands, tenant, self._controls.get(tenant))
-        self._controls[tenant] = controls
-        held = self._records.take(tenant, job)
-        done = await self._until_still(held, controls)
-        self._records.keep(done.record)
+        done, controls = await self._from_held(tenant, job)
+        if done.result is Result.REGRESSED and done.record.empty:
+            # The store is behind what was held: look again from nothing, so that status says what is there.
+            self.forget()
+            done, controls = await self._from_held(tenant, job)
         await self._tell(done, controls)
         due_at = self._due_at(done)
         if due_at is not None:
             await self._wakeups.wake_at(tenant, job, due_at)
         return done
 
+    def forget(self) -> None:
+        """Let every fold go, of jobs and of controls: what was held may be newer than what the store has now (L14)."""
+        self._records.forget()
+        self._controls.clear()
+        self._forgotten += 1
+
+    async def _from_held(self, tenant: str, job: str) -> tuple[Pass, Controls]:
+        """A look from the folds held, which are kept for the next one unless they were to be forgotten meanwhile."""
+        forgotten = self._forgotten
+        controls = await read_controls(self._hands, tenant, self._controls.get(tenant))
+        done = await self._until_still(self._records.take(tenant, job), controls)
+        if forgotten == self._forgotten:
+            self._controls[tenant] = controls
+            self._records.keep(done.record)
+        return done, controls
+
     async def _until_still(self, held: Record, controls: Controls) -> Pass:
         done = await run_pass(self._hands, held, controls)
         for _ in range(AGAIN_MAX):
-            if done.result is not Result.MOVED and not _went_back(held, done):
+            if done.result is not Result.MOVED:
                 break
-            held = done.record
-            done = await run_pass(self._hands, held, controls)
+            done = await run_pass(self._hands, done.record, controls)
         if done.result is not Result.QUIET:
             _log(done)
         return done
@@ -113,11 +129,6 @@ def _log(done: Pass) -> None:
         revision=record.revision,
         why=done.why,
     )
-
-
-def _went_back(before: Record, done: Pass) -> bool:
-    """The store is behind what was held: look again from nothing, so that status says what is there."""
-    return done.result is Result.REGRESSED and before.revision > 0 and done.record.empty
 
 
 async def keep_hold(

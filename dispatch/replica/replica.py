@@ -17,7 +17,7 @@ from dispatch.replica import beat as beats
 from dispatch.replica import commands, follower
 from dispatch.replica.beat import Beat
 from dispatch.replica.braking import Braking
-from dispatch.replica.clusters import Clusters
+from dispatch.replica.clusters import BoundedAdapter, Clusters
 from dispatch.replica.measured import MeasuredHistory
 from dispatch.replica.metrics import Metrics
 from dispatch.replica.passes import Passes, Records, keep_hold
@@ -80,6 +80,11 @@ class Replica:
     async def _publish(self, record: Record) -> None:
         await self.teller.receipts(record)
 
+    def _forget(self) -> None:
+        """Let every cache of passes go: the store may be an older copy of itself (L14)."""
+        self.passes.forget()
+        self.teller.forget()
+
     def _spawn(self, call: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(self._call(call))
         self._calls.add(task)
@@ -101,13 +106,13 @@ class Replica:
 
     async def run(self) -> None:
         """Work until stopped. Raises WrongStreamError when a newer generation of the history has taken over."""
+        await self._beat()
         loops: list[Coroutine[Any, Any, None]] = [self._beats(self.settings.heartbeat_s), self._follow()]
         if not self.settings.observe:
             loops.append(self._sweep())
             loops += [self._serve(self._next_wake, shard) for shard in range(self.bus.shards)]
             loops += [self._serve(self._next_command, shard) for shard in range(self.bus.shards)]
             loops.append(self._watch_clusters())
-        await self._beat()
         tasks = [asyncio.create_task(loop) for loop in loops]
         stopped = asyncio.create_task(self._stopping.wait())
         log.info("live", replica=self.settings.name, shards=self.bus.shards)
@@ -134,7 +139,7 @@ class Replica:
             _, late = await asyncio.wait(pending, timeout=self.settings.drain_s)
             for task in late:
                 task.cancel()
-            await asyncio.gather(*late, return_exceptions=True)
+            await asyncio.gather(*pending, return_exceptions=True)
         beating.cancel()
         await asyncio.gather(beating, return_exceptions=True)  # a beat after the leave would bring it back
         try:
@@ -175,7 +180,7 @@ class Replica:
 
         if self._reconnects != self.bus.reconnects:
             self._reconnects = self.bus.reconnects
-            self.records.forget()
+            self._forget()
 
         self.metrics.woken()
 
@@ -192,7 +197,7 @@ class Replica:
                 await self.bus.wakeups.wake_at(delivery.tenant, delivery.job, identity.now() + FAULT_RETRY)
             await delivery.ack()
 
-        await self._in_hand(work(), delivery.in_progress)
+        await self._in_hand(work, delivery.in_progress)
 
     async def _next_command(self, shard: int) -> None:
         delivery = await self.bus.commands.receive(shard, rank=self.rank(shard))
@@ -204,17 +209,25 @@ class Replica:
             if receipt is not None:
                 self.metrics.answered(receipt)
 
-        await self._in_hand(work(), delivery.in_progress)
+        await self._in_hand(work, delivery.in_progress)
 
-    async def _in_hand(self, work: Coroutine[Any, Any, None], in_progress: Callable[[], Awaitable[None]]) -> None:
-        """Do the work of one message, keeping it in hand; outlives a stop, which the drain then waits for."""
+    async def _in_hand(
+        self, work: Callable[[], Coroutine[Any, Any, None]], in_progress: Callable[[], Awaitable[None]]
+    ) -> None:
+        """Do the work of one message once there is room, keeping it in hand from now on.
+
+        It outlives a stop, which the drain then waits for.
+        """
+        holding = asyncio.create_task(keep_hold(in_progress, self.settings.lease_s, self.metrics.displaced))
+        task = asyncio.create_task(self._with_room(work))
+        self._passes.add(task)
+        task.add_done_callback(self._passes.discard)
+        task.add_done_callback(lambda _: holding.cancel())
+        await asyncio.shield(task)
+
+    async def _with_room(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         async with self._room:
-            holding = asyncio.create_task(keep_hold(in_progress, self.settings.lease_s, self.metrics.displaced))
-            task = asyncio.create_task(work)
-            self._passes.add(task)
-            task.add_done_callback(self._passes.discard)
-            task.add_done_callback(lambda _: holding.cancel())
-            await asyncio.shield(task)
+            await work()
 
     async def _beats(self, first_in_s: float) -> None:
         await asyncio.sleep(first_in_s)
@@ -286,9 +299,13 @@ class Replica:
             self.metrics.seen(entry)
             await braking.seen(entry)
 
+        def lost() -> None:
+            braking.forget()
+            self._forget()
+
         try:
             braking.restore(await follower.begin(self.open_jobs, self.bus.buckets))
-            await follower.follow(self.bus.history, self.open_jobs, seen)
+            await follower.follow(self.bus.history, self.open_jobs, seen, lost)
         except WrongStreamError as error:
             self.fatal = error
             self.stop()
@@ -302,19 +319,17 @@ class Replica:
 
     async def _watch_clusters(self) -> None:
         """Watch events of adapters inside this process become wake-ups; an agent publishes its own."""
-        watching = [asyncio.create_task(self._watch(a.cluster)) for a in self.clusters.known()]
-        try:
+        async with asyncio.TaskGroup() as watching:
+            for adapter in self.clusters.known():
+                if adapter.watches:
+                    watching.create_task(self._watch(adapter))
             await asyncio.Event().wait()
-        finally:
-            for task in watching:
-                task.cancel()
 
-    async def _watch(self, cluster: str) -> None:
-        adapter = self.clusters.adapter_of(cluster)
-        while adapter is not None:
+    async def _watch(self, adapter: BoundedAdapter) -> None:
+        while True:
             try:
                 async for name in adapter.watch():
                     await self.bus.wakeups.wake(name.tenant, name.job)
             except Exception as error:  # any: a watch only wakes; whatever ends it, it is begun again
-                log.warning("watch ended", cluster=cluster, why=str(error))
+                log.warning("watch ended", cluster=adapter.cluster, why=str(error))
             await asyncio.sleep(1.0)

@@ -73,16 +73,21 @@ class Sweep:
             log.warning("checkpoint not written", why=str(error))
 
     async def _missed(self) -> list[Name]:
-        """Jobs that a replay of the whole history shows open and the cache does not hold."""
+        """Jobs that a replay of the whole history shows open and the cache does not hold. Raises as `follow`."""
         whole = OpenJobs()
 
         async def unseen(entry: Entry) -> None: ...
 
         replaying = asyncio.create_task(follow(self._bus.history, whole, unseen))
+        over = asyncio.create_task(whole.complete.wait())
         try:
-            await whole.complete.wait()
+            await asyncio.wait({replaying, over}, return_when=asyncio.FIRST_COMPLETED)
+            if not over.done():
+                await replaying
         finally:
             replaying.cancel()
+            over.cancel()
+            await asyncio.gather(replaying, over, return_exceptions=True)
         missed = sorted(whole.open - self._jobs.open - set(self._jobs.settled))
         self._jobs.open.update(missed)
         return missed

@@ -53,6 +53,11 @@ class Teller:
             log.warning("status not written", job=done.record.job, why=str(error))
         return entry
 
+    def forget(self) -> None:
+        """Let go what was written: the bucket may have lost it with the history (L14), and is asked again."""
+        self._progress.clear()
+        self._written.clear()
+
     async def receipts(self, record: Record) -> None:
         """The receipt of the record's cancel, each time it got further; before the job is settled."""
         for receipt in receipts_of(record, Written(self._hands.clock(), self._hands.by)):
@@ -83,7 +88,7 @@ class Teller:
         )
 
     async def _put(self, entry: FleetEntry, *, again: bool) -> None:
-        """Write the entry unless the bucket tells of a newer prefix, or of this one in the same words."""
+        """Write the entry unless the bucket tells of a newer prefix that still stands, or of this one in the same words."""
         held = self._written.get(entry.key)
         if held is not None and _same(held[1], entry):
             return
@@ -93,7 +98,7 @@ class Teller:
                 known = await self._buckets.get_status(entry.key)
                 revision = known.revision if known else None
                 told = fleet.decode(known.data) if known else None
-                if told is not None and told.revision > entry.revision and not again:
+                if told is not None and told.revision > entry.revision and not again and await self._stands(told):
                     return
             try:
                 written = await self._buckets.put_status(entry.key, fleet.encode(entry), expected=revision)
@@ -102,6 +107,10 @@ class Teller:
             self._written[entry.key] = (written, entry)
             _trim(self._written)
             return
+
+    async def _stands(self, told: FleetEntry) -> bool:
+        """Whether the history still has what the bucket tells of: not, if it lost its newest events (L14)."""
+        return told.revision <= await self._hands.history.last_revision(told.tenant, told.job)
 
 
 def _same(told: FleetEntry, entry: FleetEntry) -> bool:

@@ -14,7 +14,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 from ruamel.yaml import YAML
 
-from adapters.errors import DeadlinePassedError, OutcomeUnknownError, UnreachableError
+from adapters.errors import AdapterError, DeadlinePassedError, OutcomeUnknownError, UnreachableError
 from adapters.port import Adapter
 from adapters.remote.agent import word_of
 from adapters.simulated.adapter import SlurmAdapter
@@ -233,11 +233,11 @@ async def faulty(here: Watched) -> None:
     await run_until(made, met)
 
 
-def failing_calls(error: Exception, verb: str) -> Scenario:
+def failing_calls(error: AdapterError, verb: str) -> Scenario:
     async def scenario(here: Watched) -> None:
         for _ in range(4):
             bounded = BoundedAdapter(CLUSTER, here.driver.adapter, here.metrics.called)
-            with pytest.raises(type(error)):
+            with pytest.raises(AdapterError):
                 await bounded._read(verb, failed(error))
 
     return scenario

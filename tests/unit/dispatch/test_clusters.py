@@ -201,6 +201,14 @@ async def test_a_cluster_is_known_from_its_first_answer_on(answer: AdapterError 
     assert (made.last_good_find("hpc2") is None) == (answer is not None)
 
 
+async def test_a_cluster_that_was_named_at_the_start_is_known_before_any_job_of_it_is_looked_at() -> None:
+    given = Cluster()
+    made = Clusters({CLUSTER: given}, lambda _: Nobody(), only=("hpc2", CLUSTER))
+    assert [each.cluster for each in made.known()] == [CLUSTER, "hpc2"]
+    assert made.adapter_of("hpc2") is made.known()[1]
+    assert Clusters({}, None, only=("hpc2",)).known() == ()
+
+
 async def test_a_replica_serves_only_the_clusters_it_was_told_and_tells_them() -> None:
     made = Clusters({}, lambda _: Nobody(), only=("hpc2", "gpu"))
     assert made.adapter_of("hpc3") is None

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from structlog.testing import capture_logs
 
-from dispatch.supervise import ranges, tell_when_caught_up
+from dispatch.supervise import SuperviseOptions, ranges, supervise, tell_when_caught_up
 from streams.memory import MemoryBus
 from tests.unit.dispatch.test_replica import adapter, at_work, replica
 
@@ -16,6 +16,13 @@ from tests.unit.dispatch.test_replica import adapter, at_work, replica
 )
 def test_shards_are_told_in_few_words(numbers: list[int], told: str) -> None:
     assert ranges(numbers) == told
+
+
+async def test_a_name_that_can_be_no_clusters_is_refused_before_anything_is_done() -> None:
+    with capture_logs() as logs:
+        assert await supervise(SuperviseOptions(nats=("nats://127.0.0.1:1",), name="sv-a", clusters=("Bad Name",))) == 2
+    (line,) = logs
+    assert line["why"].startswith("cluster 'Bad Name' must be 1 to 63 of a-z")
 
 
 @pytest.mark.parametrize(("observe", "first"), [(False, "0-3"), (True, "none")])
