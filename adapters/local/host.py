@@ -132,11 +132,18 @@ class LocalHost:
         self.change(one, msgspec.structs.replace(state, end=cause, ended_at=self.clock.now()))
 
     def sightings(self, name: JobName) -> list[tuple[Sighting, str]]:
-        """Every object of the job as it stands now, with why it waits. Raises UnreachableError if one cannot be read."""
+        """Every object of the job as it stands now, with why it waits.
+
+        Raises UnreachableError if one cannot be read, OSError if the disk does not promise to keep what would be told.
+        """
         broken = self.store.broken.get(scheduler_name(name))
         if broken is not None:
             raise UnreachableError(broken)
-        return [self._sighting(one) for one in self.store.of(name)]
+        objects = self.store.of(name)
+        seen = [self._sighting(one) for one in objects]  # to look at a run may close it, which is a change
+        for one in objects:
+            one.keep()
+        return seen
 
     def waiting(self) -> list[Waiting]:
         return [

@@ -2,7 +2,7 @@
 
 An object is made by one rename of a whole folder; its state is replaced by one rename of a file. So a daemon that is
 killed at any point leaves the old or the new, and whatever it was drafting is passed over. What was renamed is in memory
-too, also when the disk then fails to promise that it lasts: that is asked of it again by whoever repeats the call.
+too, also when the disk then fails to promise that it lasts: that is asked of it again by whoever repeats the call, and before anyone is told.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class LocalObject:
         self.folder = folder
         self.record = record
         self.state = state
-        self._lasting = False
+        self._placed = self._lasting = False
 
     @property
     def id(self) -> str:
@@ -82,9 +82,21 @@ class LocalObject:
         if state != self.state:
             put(self.folder / STATE, msgspec.json.encode(state))
             self.state, self._lasting = state, False
+        self.keep()
+
+    def keep(self) -> None:
+        """See to it that the object, as it is in memory, outlasts a loss of power; OSError while the disk won't promise."""
+        self.keep_place()
         if not self._lasting:
             sync_folder(self.folder)
             self._lasting = True
+
+    def keep_place(self) -> None:
+        """See to it that its folder is found again after a loss of power."""
+        if not self._placed:
+            sync_folder(self.folder.parent)
+            sync_folder(self.folder.parent.parent)
+            self._placed = True
 
 
 def object_id(tag: Tag) -> str:
@@ -130,8 +142,7 @@ class ObjectStore:
             self._place(job / record.id, record, state)
             one = LocalObject(job / record.id, record, state)
             self._objects.setdefault(key, {})[record.id] = one
-        sync_folder(job)
-        sync_folder(self._folder)
+        one.keep_place()
         return one
 
     def _place(self, folder: Path, record: ObjectRecord, state: ObjectState) -> None:

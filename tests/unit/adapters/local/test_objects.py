@@ -11,13 +11,16 @@ import msgspec
 import pytest
 
 from adapters.clock import HostClock
+from adapters.errors import UnreachableError
 from adapters.local import objects
+from adapters.local.calls import answer
 from adapters.local.host import LocalHost
 from adapters.local.objects import LocalObject, ObjectRecord, ObjectStore, object_id
 from adapters.local.settings import settle_settings
+from adapters.wire import FindQuery, FoundReply
 from streams.messages.calls import JobName
 from streams.messages.spec import JobSpec, Run
-from streams.messages.values import Tag
+from streams.messages.values import Cause, CauseKind, Phase, Tag
 
 NAME = JobName(installation="main", tenant="nlp", job="llama")
 TAG = Tag(installation="main", tenant="nlp", job="llama", submission=1, attempt=1, revision=7, nonce="n" * 26)
@@ -119,3 +122,37 @@ def test_an_open_that_the_disk_has_is_heeded_even_if_the_disk_does_not_promise_t
     assert [waiting.id for waiting in host.waiting()] == [one.id]
     host.changes.close()
     clock.close()
+
+
+def host_of(folder: Path) -> LocalHost:
+    settings = settle_settings(folder, cluster="local", slots=1, base_dir=folder)
+    return LocalHost(folder, settings, HostClock(folder / "clock", boot="b1"), boot="b1")
+
+
+def test_a_find_tells_no_state_that_the_disk_has_not_promised_to_keep(tmp_path: Path, disk: Disk) -> None:
+    """L9: after a loss of power the host would show the state before it, and an end that was told would be undone."""
+    host = host_of(tmp_path)
+    one = host.store.make(RECORD)
+    disk.failures = 2
+    with pytest.raises(OSError, match="Input/output error"):
+        host.change(one, msgspec.structs.replace(one.state, stopped=True, end=Cause(kind=CauseKind.STOPPED)))
+    with pytest.raises(UnreachableError):
+        answer(host, FindQuery(name=NAME))
+    found = answer(host, FindQuery(name=NAME))
+    assert isinstance(found, FoundReply)
+    assert [seen.phase for seen in found.found.sightings] == [Phase.ENDED]
+    assert disk.synced[-1] == str(one.folder)
+    host.changes.close()
+
+
+def test_a_find_shows_no_object_that_the_disk_has_not_promised_to_keep(tmp_path: Path, disk: Disk) -> None:
+    host = host_of(tmp_path)
+    disk.failures = 2
+    with pytest.raises(OSError, match="Input/output error"):
+        host.store.make(RECORD)
+    with pytest.raises(UnreachableError):
+        answer(host, FindQuery(name=NAME))
+    found = answer(host, FindQuery(name=NAME))
+    assert isinstance(found, FoundReply)
+    assert [seen.object.id for seen in found.found.sightings] == [RECORD.id]
+    host.changes.close()
