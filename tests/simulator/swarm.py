@@ -105,7 +105,7 @@ THEMES: dict[str, tuple[str, ...]] = {
     "attested": ("attest", "lose-node", "stragglers", "deny-cessation"),
     "left-behind": ("foreign", "lose-node", "cancel"),
     "own-way": ("own-requeue", "hand-requeue", "lose-node", "requeue"),
-    "restored": ("restore", "submit", "call-late"),
+    "restored": ("restore", "submit", "cancel", "append-late", "call-late"),
 }
 THEMED = (40, 160, 320)
 # What would keep a gate shut if it came often.

@@ -10,6 +10,7 @@ import statistics
 import pytest
 
 from tests.simulator.mutants.every import MUTANTS
+from tests.simulator.mutants.marked import MARKED, OTHERWISE
 from tests.simulator.mutants.plant import Edit, Mutant, planted
 from tests.simulator.mutants.search import ROOT, StumblesError, recorded, search, table
 from tests.simulator.run import run
@@ -55,6 +56,18 @@ def test_a_planted_bug_that_only_raises_is_not_caught() -> None:
 @pytest.mark.parametrize("mutant", [m for m in MUTANTS if m.marked], ids=lambda mutant: mutant.name)
 def test_a_marked_rule_has_its_shortest_way(mutant: Mutant) -> None:
     assert any(mutant.name in names for _, names in STORIES)
+
+
+@pytest.mark.parametrize("rule", MARKED)
+def test_each_rule_that_the_design_marks_is_gone_in_a_planted_bug(rule: str) -> None:
+    assert MARKED[rule]
+    assert {mutant.name for mutant in MUTANTS} >= set(MARKED[rule])
+
+
+def test_a_planted_bug_that_bears_the_mark_takes_a_marked_rule_away() -> None:
+    named = {name for names in MARKED.values() for name in names}
+    assert {mutant.name for mutant in MUTANTS if mutant.marked} <= named
+    assert OTHERWISE.keys() <= named
 
 
 def test_a_planted_bug_is_gone_when_it_is_taken_out() -> None:

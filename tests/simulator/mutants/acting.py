@@ -16,6 +16,36 @@ ACTING = (
         laws=("L5", "L2", "L7", "L8"),
     ),
     Mutant(
+        name="older-writers-append",
+        rule="an append names the stream it expects, so that a writer of before a restore is refused",
+        edits=(
+            Edit(
+                "tests.simulator.flight:AppendFlight.advance",
+                "self.world.ledger.append(self.envelope, self.data, self.generation)",
+                "self.world.ledger.append(self.envelope, self.data, self.world.ledger.generation)",
+            ),
+        ),
+        laws=("L2", "L14", "L12", "L7", "L1", "L8", "L4"),
+        theme="restored",
+        marked=True,
+    ),
+    Mutant(
+        name="attempt-uncommitted",
+        rule="an attempt is committed before its Start is sent",
+        edits=(
+            Edit(
+                f"{ACT}:perform",
+                "    record = await decide(hands, record, step.event, step.reason)\n",
+                "    if isinstance(step.event, AttemptCommitted):\n"
+                "        stored = envelope(hands, record, step.event, step.reason, None)\n"
+                "        record = _after(record, stored, record.revision + 1)\n"
+                "    else:\n"
+                "        record = await decide(hands, record, step.event, step.reason)\n",
+            ),
+        ),
+        laws=("L7",),
+    ),
+    Mutant(
         name="undecided-append-taken-for-accepted",
         rule="a call is sent only by the pass whose own append of its intent was accepted",
         edits=(

@@ -199,6 +199,25 @@ DECIDING = (
         marked=True,
     ),
     Mutant(
+        name="hold-placed-while-an-earlier-call-may-land",
+        rule="a new hold goes onto an object only after every call of an earlier one is over; with it: it is judged then",
+        edits=(
+            Edit(
+                f"{HOLDS}:_place",
+                "    if not calls.over(situation, held.ref, *CHANGES_HOLD):\n        return ()\n    able",
+                "    able",
+            ),
+            Edit(
+                "projections.intents:_judge_holds",
+                "    if not all(c.over_before(look.as_of, look.read_revision) for c in changing):\n",
+                "    if False:\n",
+            ),
+        ),
+        laws=("L10",),
+        theme="held",
+        marked=True,
+    ),
+    Mutant(
         name="released-while-a-hold-may-land",
         rule="a hold is reported released after every call that could place it is over",
         edits=(Edit("projections.intents:_judge_holds", "Verb.ADMIT, Verb.HOLD, Verb", "Verb.ADMIT, Verb"),),

@@ -1,7 +1,7 @@
 """Bugs planted in when a job is looked at again (`dispatch/due.py`): what falls due waits for the next safety net.
 
 Terms that hardly ever come first here are left to tests/unit/dispatch/test_due.py: a refused Start or stop, a run that
-must have begun, a brake, processes that count as gone.
+must have begun, accounting that must have answered, a brake, processes that count as gone.
 """
 
 from __future__ import annotations
@@ -40,13 +40,6 @@ LOOKING = (
         edits=(Edit(f"{DUE}:_of_starts", "(a.deadline_at, a.over_at)", "()"),),
         laws=TOLD_LATE,
         theme="starts",
-    ),
-    Mutant(
-        name="no-look-when-accounting-must-have-answered",
-        rule="a look is due when accounting must have answered",
-        edits=(Edit(f"{DUE}:_of_runs", "times.append(run.ended_as_of + ends.ACCOUNTING_WAIT)", "pass"),),
-        laws=TOLD_LATE,
-        theme="gone",
     ),
     Mutant(
         name="no-look-but-at-what-is-known-to-come",

@@ -43,7 +43,10 @@ STORIES: tuple[tuple[Story, tuple[str, ...]], ...] = (
     (of_the_history.a_history_restored_from_before_the_start, ("regression-guard-off",)),
     (of_the_history.a_history_restored_and_the_object_unseen, ("regression-judged-without-the-floor",)),
     (of_the_history.a_history_restored_and_grown_past_the_loss, ("regression-judged-by-number-alone",)),
-    (on_slurm.a_hold_asked_anew_while_a_release_is_on_its_way, ("hold-judged-while-a-call-may-land",)),
+    (
+        on_slurm.a_hold_asked_anew_while_a_release_is_on_its_way,
+        ("hold-judged-while-a-call-may-land", "hold-placed-while-an-earlier-call-may-land"),
+    ),
     (on_slurm.a_release_asked_while_the_hold_is_on_its_way, ("released-while-a-hold-may-land",)),
     (on_slurm.a_hold_asked_anew_before_the_last_was_released, ("release-while-another-hold-is-in-force",)),
     (
@@ -63,6 +66,7 @@ STORIES: tuple[tuple[Story, tuple[str, ...]], ...] = (
     (on_kubeflow.an_undecided_admission, ("admission-number-not-raised",)),
     (on_kubeflow.kueue_admits_an_evicted_object_again, ("kueue-without-the-pod-fence",)),
     (of_the_history.a_history_restored_under_a_living_supervisor, ()),
+    (of_the_history.a_writer_of_before_the_restore, ("older-writers-append",)),
     (of_the_history.two_supervisors_and_one_revision, ("append-without-expectation",)),
     *((story, ()) for story in (*of_people.TOLD, *of_the_rules.TOLD, *of_what_it_can.TOLD)),
 )

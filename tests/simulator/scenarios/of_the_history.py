@@ -64,6 +64,25 @@ def a_history_restored_under_a_living_supervisor() -> Script:
     return s
 
 
+def a_writer_of_before_the_restore() -> Script:
+    """Its append is on its way as the store is restored, and a cancel takes the revision that it expects."""
+    s = Script("slurm")
+    s.settles(s.one)
+    first = s.wakes(s.one)
+    intent = s.until(first, appends("CallCommitted", "open"))
+    s.world.ledger.restore(len(s.world.ledger.entries) - 1)
+    s.world.watch.restored()
+    s.world.kill(s.two)
+    s.world.operators.publish(commands.CancelJob(**s.base()))
+    s.two.receive(s.world.operators.waiting()[0])
+    s.ends(next(task for task in s.world.tasks if task.what == "command"))
+    s.lands(intent)
+    s.answers(intent)
+    s.rest()
+    s.settles(s.two, 3)
+    return s
+
+
 def two_supervisors_and_one_revision() -> Script:
     """Both decide from one revision: the store takes one."""
     s = Script("slurm")
