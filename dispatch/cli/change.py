@@ -18,6 +18,7 @@ from streams.codec import verb_of
 from streams.errors import BusUnreachableError, CodecError, StreamError
 from streams.messages.commands import Command, SetControls, SubmitJob
 from streams.messages.reasons import RefusalCode
+from streams.messages.receipts import Receipt
 
 REASON_MAX = 500
 
@@ -72,7 +73,7 @@ async def send(session: Session, command: Command, accepted: Callable[[Accepted]
         return _undecided(command)
     if isinstance(command, SubmitJob):
         tool.screen.hint(f"{command.job}  stored on the bus (command {command.command})")
-    receipt = await client.wait_receipt(command, deadline=deadline)
+    receipt = await _receipt(session, command, deadline)
     if receipt is None:
         return await _stored(session, command, sequence)
     outcome = outcome_of(receipt)
@@ -88,6 +89,22 @@ async def send(session: Session, command: Command, accepted: Callable[[Accepted]
         Exit.NOT_FOUND if unknown else Exit.REFUSED,
         outcome,
     )
+
+
+async def _receipt(session: Session, command: Command, deadline: float) -> Receipt | None:
+    """The answer, None without one in time.
+
+    A command that waits has its whole `--timeout` for it, as long as a supervisor lives that will decide.
+    """
+    tool, first = session.tool, deadline
+    while True:
+        receipt = await session.client.wait_receipt(command, deadline=deadline)
+        until = tool.wait_until if tool.waiting else None
+        if receipt is not None or until is None or deadline >= until or not await session.alive():
+            return receipt
+        if deadline == first:
+            tool.screen.hint(f"{command.job}  stored, not decided yet; waiting for it")
+        deadline = min(until, deadline + tool.timeout_s)
 
 
 async def send_each(
@@ -181,7 +198,9 @@ async def _stored(session: Session, command: Command, sequence: int) -> Told:
     if alive is None:
         why = "stored; not decided yet, and whether a supervisor is live cannot be read"
     elif alive:
-        why = f"stored, not decided within {session.tool.timeout_s:g}s by {', '.join(alive)}"
+        tool = session.tool
+        within_s = tool.flags.timeout if tool.waiting and tool.flags.timeout is not None else tool.timeout_s
+        why = f"stored, not decided within {within_s:g}s by {', '.join(alive)}"
     else:
         why = "stored; no supervisor is live: nothing is decided until one starts"
     return Told(

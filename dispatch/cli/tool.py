@@ -33,11 +33,13 @@ class Tool:
         self.flags = flags
         self.change = change or ChangeFlags()
         self.timeout_s = TIMEOUT_S if flags.timeout is None else flags.timeout
+        self.waiting = False
         self.wait_until = None if flags.timeout is None else time.monotonic() + flags.timeout
 
     def waits(self) -> None:
         """This command follows something: all of `--timeout` is of that, one answer has no more than without the flag."""
         self.timeout_s = min(self.timeout_s, TIMEOUT_S)
+        self.waiting = True
 
     @functools.cached_property
     def screen(self) -> Screen:

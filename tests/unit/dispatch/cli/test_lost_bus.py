@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
 import pytest
 
 from dispatch.cli import output, sent
@@ -18,12 +19,13 @@ from dispatch.cli.ending import end_with
 from dispatch.cli.exits import Exit
 from dispatch.cli.params import ChangeFlags, GlobalFlags
 from dispatch.cli.patience import Patience
+from dispatch.replica.beat import Beat
 from streams.errors import BusClosedError, BusUnreachableError, NotPermittedError, StreamError
 from streams.messages.commands import Command
 from streams.messages.values import Phase
 from streams.subjects import CONTROLS
 from tests.driver import Driver
-from tests.unit.dispatch.cli.stage import EXAMPLES, Stage
+from tests.unit.dispatch.cli.stage import EXAMPLES, Stage, decide
 from tests.unit.dispatch.cli.test_rank_output import ran, stage, streamed
 from tests.unit.dispatch.cli.test_samples import LostBus
 
@@ -243,6 +245,40 @@ async def test_heartbeats_that_cannot_be_read_are_no_proof_that_no_supervisor_is
 
 
 # what waits
+
+
+async def slow(driver: Driver, shown: Stage, *, supervisor: bool) -> int:
+    """A submit that is followed, on a bus where a supervisor decides only after the first answer is overdue."""
+    beat = Beat(name="sv-a", version="0.1.0", at=driver.at)
+    if supervisor:
+        await driver.bus.buckets.beat("sv-a", msgspec.json.encode(beat), ttl_s=60.0)
+    shown.waits()
+    shown.timeout_s = 0.05
+    waiting = asyncio.create_task(submit._submit(shown, options(wait=True)))
+    while "not decided yet" not in shown.hinted and not waiting.done():
+        await asyncio.sleep(0)
+    deciding = asyncio.create_task(decide(driver))
+    while not waiting.done() and not driver.record.settled:
+        await asyncio.sleep(0)
+        if (await driver.read()).submitted is not None:
+            await driver.settle()
+    deciding.cancel()
+    return await waiting
+
+
+async def test_a_submit_that_is_followed_waits_on_for_its_answer_while_a_supervisor_lives() -> None:
+    driver = Driver()
+    shown = Stage(driver, GlobalFlags(timeout=60.0), supervised=False)
+    assert await slow(driver, shown, supervisor=True) == Exit.DONE
+    assert "llama  stored, not decided yet; waiting for it\n" in shown.hinted
+    assert "llama  accepted #1 " in shown.said
+
+
+async def test_a_submit_that_is_followed_says_at_once_that_nobody_lives_to_decide_it() -> None:
+    driver = Driver()
+    shown = Stage(driver, GlobalFlags(timeout=86400.0), supervised=False)
+    assert await slow(driver, shown, supervisor=False) == Exit.UNDECIDED
+    assert "llama  stored; no supervisor is live: nothing is decided until one starts\n" in shown.said
 
 
 async def test_a_cancel_that_waits_for_proof_outlasts_a_lost_bus() -> None:
