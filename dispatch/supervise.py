@@ -6,11 +6,12 @@ Run by the command line, and by `dispatch up` as `python -m dispatch.supervise F
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import signal
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -20,7 +21,7 @@ from adapters.local.adapter import LocalAdapter
 from adapters.port import Adapter
 from adapters.remote.client import RemoteAdapter
 from dispatch import identity, packages
-from dispatch.exposition import AddressError, exposed
+from dispatch.exposition import exposed
 from dispatch.replica.clusters import Clusters
 from dispatch.replica.replica import Replica
 from dispatch.replica.settings import ReplicaSettings
@@ -88,43 +89,28 @@ def bus_settings(options: SuperviseOptions) -> BusSettings:
     )
 
 
-async def supervise(options: SuperviseOptions) -> int:
-    """Run one replica until SIGTERM or SIGINT; the process's exit code.
+@contextlib.asynccontextmanager
+async def ready(options: SuperviseOptions) -> AsyncIterator[JetStreamBus]:
+    """A bus whose settings were read back and are safe, for one replica; closed at the end. Nothing was done before.
 
-    6 when the bus is away or its settings are unsafe, 5 without the right, 2 when metrics cannot be served where they
-    should be or a cluster's name is none: then nothing was done.
+    Raises BusUnreachableError, NotPermittedError, SettingsError, and ValueError for a cluster's name that is none.
     """
-    try:
-        for name in options.clusters or ():
-            subjects.check_token(name, "cluster")
-    except ValueError as error:
-        return _refuse(BAD_USAGE, error)
-    try:
-        bus = await connect(bus_settings(options))
-    except (BusUnreachableError, SettingsError) as error:
-        return _refuse(UNSAFE, error)
-    except NotPermittedError as error:
-        return _refuse(NOT_PERMITTED, error)
+    for name in options.clusters or ():
+        subjects.check_token(name, "cluster")
+    bus = await connect(bus_settings(options))
     try:
         await check(bus, Profile.SINGLE if options.single else Profile.PRODUCTION)
-        return await _work(bus, options)
-    except (BusUnreachableError, SettingsError, WrongStreamError) as error:
-        return _refuse(UNSAFE, error)
-    except NotPermittedError as error:
-        return _refuse(NOT_PERMITTED, error)
-    except AddressError as error:
-        return _refuse(BAD_USAGE, error)
+        yield bus
     finally:
         await bus.close()
 
 
-def _refuse(code: int, error: Exception) -> int:
-    for sentence in getattr(error, "differences", (str(error),)):
-        log.error("will not run", why=sentence)
-    return code
+async def work(bus: JetStreamBus, options: SuperviseOptions) -> None:
+    """Run one replica until SIGTERM or SIGINT, its drain included.
 
-
-async def _work(bus: JetStreamBus, options: SuperviseOptions) -> int:
+    Raises AddressError before anything is done, where metrics cannot be served as they should be; BusClosedError or
+    WrongStreamError when the bus, or its history, is gone for this replica.
+    """
     replica = Replica(bus, _clusters(bus, options), _settings(bus, options))
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -137,7 +123,30 @@ async def _work(bus: JetStreamBus, options: SuperviseOptions) -> int:
             await replica.run()
         finally:
             telling.cancel()
+
+
+async def supervise(options: SuperviseOptions) -> int:
+    """Run one replica as `dispatch up` does: what ends it is a line of its log; the process's exit code.
+
+    6 when the bus is away or its settings are unsafe, 5 without the right, 2 when metrics cannot be served where they
+    should be or a cluster's name is none.
+    """
+    try:
+        async with ready(options) as bus:
+            await work(bus, options)
+    except (BusUnreachableError, SettingsError, WrongStreamError) as error:
+        return _refuse(UNSAFE, error)
+    except NotPermittedError as error:
+        return _refuse(NOT_PERMITTED, error)
+    except ValueError as error:
+        return _refuse(BAD_USAGE, error)
     return OK
+
+
+def _refuse(code: int, error: Exception) -> int:
+    for sentence in getattr(error, "differences", (str(error),)):
+        log.error("will not run", why=sentence)
+    return code
 
 
 async def tell_when_caught_up(replica: Replica) -> None:

@@ -72,17 +72,29 @@ def after_sending(found: CliError, *left: str) -> CliError:
 
     It never says that nothing was sent; and what would be exit 6, which promises that, is exit 7.
     """
-    what = found.what
-    for claim in CLAIMS:
-        what = what.removesuffix(claim)
     lost = found.exit_code is Exit.UNREACHABLE
     return CliError(
-        what,
+        _unclaimed(found.what),
         why=(*found.why, *left),
         do=found.do,
         code="bus-lost" if lost else found.code,
         exit_code=exit_of("bus-lost") if lost else found.exit_code,
     )
+
+
+def ended(who: str, error: Exception) -> CliError:
+    """What ended `who`, such as `this agent`, after it had served for a while: it sent whatever it sent."""
+    found = told(error)
+    assert found is not None
+    what = f"{who} has ended: {_unclaimed(found.what)}"
+    return CliError(what, why=found.why, do=("start it again", *found.do), code=found.code, exit_code=found.exit_code)
+
+
+def _unclaimed(what: str) -> str:
+    """The sentence without the claim that nothing was sent."""
+    for claim in CLAIMS:
+        what = what.removesuffix(claim)
+    return what
 
 
 def _of_usage(error: Exception) -> CliError | None:

@@ -18,6 +18,7 @@ from dispatch.client import AsyncClient, BusSettings, Outcome, Refused, Said
 from dispatch.config import read_up
 from dispatch.replica.follower import Name, OpenJobs
 from streams import codec
+from streams.errors import StreamError
 from streams.jetstream.connect import connect
 from streams.messages.events import Envelope, JobCancelled
 from streams.ports import Bus
@@ -107,10 +108,23 @@ class Stopping:
         self._committed: set[Name] = set()
         self._ours: set[Name] = set()
         self._asked: dict[Name, Outcome] = {}
+        self._sending = False
 
     async def run(self, within_s: float) -> Left:
-        """Raises the errors of the bus."""
-        end = time.monotonic() + within_s
+        """Raises the errors of the bus; once a cancel may have been sent, CliError (7) in their place."""
+        try:
+            return await self._until_none(time.monotonic() + within_s)
+        except StreamError as error:
+            if not self._sending:
+                raise
+            raise CliError(
+                "--stop-jobs: what became of the jobs cannot be told",
+                why=(str(error), "a cancel that was sent takes effect, at the latest with the next `dispatch up`"),
+                do="dispatch up, and there: dispatch list --all",
+                code="bus-lost",
+            ) from error
+
+    async def _until_none(self, end: float) -> Left:
         while True:
             waiting = await self._bus.commands.waiting()  # first: what is decided before this look is in the history
             await self._look()
@@ -135,6 +149,7 @@ class Stopping:
     async def _cancel(self, names: list[Name], within_s: float) -> None:
         """Ask for all of them at once, so that one without an answer keeps no other from being asked."""
         self._tool.screen.say(f"cancelling {len(names)} open job{'s' if len(names) > 1 else ''}")
+        self._sending = True
         actor = self._tool.settings.actor
         asked = [
             AsyncClient(self._bus, tenant=tenant, actor=actor, timeout_s=within_s).cancel(job, said=SAID)

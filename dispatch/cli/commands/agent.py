@@ -102,13 +102,17 @@ def _cluster(tool: Tool, default: str | None) -> str:
 
 
 def _served(tool: Tool, options: AgentOptions, *, log_json: bool) -> Exit:
+    from dispatch.cli.errors import ended
     from dispatch.cli.session import bus_settings
     from dispatch.supervise import SuperviseOptions, configure_logs
+    from streams.errors import BusClosedError
 
     configure_logs(SuperviseOptions(nats=(), log_json=log_json, verbose=tool.flags.verbose))
     settings = bus_settings(tool.settings, name=f"dispatch-agent {options.cluster}")
     try:
         tool.run(_until_told(tool, settings, options))
+    except BusClosedError as error:
+        raise ended("this agent", error) from error
     except ValueError as error:
         raise CliError("the agent cannot serve", why=str(error), code="bad-settings") from error
     return Exit.DONE

@@ -35,6 +35,8 @@ def logs(tool: Tool, options: LogsOptions) -> int:
     """What the ranks of an execution wrote, each line led by its rank and node."""
     from dispatch.cli.output import show_output
 
+    if options.first_failed and options.ranks is not None:
+        raise CliError("one of --rank and --first-failed", code="bad-usage")
     if options.follow:
         tool.waits()
     return tool.run(show_output(tool, options))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dispatch.cli.commands.why import refuse_both
 from dispatch.cli.completing import job_names
+from dispatch.cli.errors import CliError
 from dispatch.cli.exits import Exit
 from dispatch.cli.params import argument, command, option
 from dispatch.cli.tool import Tool
@@ -23,6 +25,9 @@ class StatusOptions:
 @command(StatusOptions)
 def status(tool: Tool, options: StatusOptions) -> Exit:
     """What is going on: one job, or without a name clusters, replicas, counts and alerts."""
+    if options.job is None and (options.submission is not None or options.at is not None or options.live):
+        raise CliError("--submission, --at and --live are of one JOB, and none is named", code="bad-usage")
+    refuse_both(options.at, live=options.live)
     return tool.run(_everything(tool) if options.job is None else _one(tool, options, options.job))
 
 

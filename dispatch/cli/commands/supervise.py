@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from dispatch.cli.errors import CliError
+from dispatch.cli.exits import Exit
 from dispatch.cli.linux import needs_linux
 from dispatch.cli.params import DURATION, command, option
 from dispatch.cli.tool import Tool
 from dispatch.cli.typed_cluster import takes_none
+
+if TYPE_CHECKING:
+    from dispatch.supervise import SuperviseOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +36,7 @@ class SuperviseCommandOptions:
 @command(SuperviseCommandOptions)
 def supervise(tool: Tool, options: SuperviseCommandOptions) -> int:
     """Run one supervisor. Any number share the work; each may be killed at any time. SIGTERM drains it."""
-    import asyncio
-
     from dispatch.supervise import SuperviseOptions, configure_logs
-    from dispatch.supervise import supervise as run
     from streams.subjects import is_token
 
     if options.name is not None and not is_token(options.name):
@@ -63,7 +65,24 @@ def supervise(tool: Tool, options: SuperviseCommandOptions) -> int:
         verbose=tool.flags.verbose,
     )
     configure_logs(settings)
-    return asyncio.run(run(settings))
+    tool.run(_run(settings))
+    return Exit.DONE
+
+
+async def _run(settings: SuperviseOptions) -> None:
+    """Run it to the end of its drain. Raises what ends it otherwise, told as of a start or as of a replica at work."""
+    from dispatch.cli.errors import ended
+    from dispatch.supervise import ready, work
+    from streams.errors import StreamError
+
+    try:
+        async with ready(settings) as bus:
+            try:
+                await work(bus, settings)
+            except StreamError as error:
+                raise ended("this replica", error) from error
+    except ValueError as error:
+        raise CliError("this replica cannot run", why=str(error), code="bad-usage") from error
 
 
 def _words(text: str | None) -> tuple[str, ...]:

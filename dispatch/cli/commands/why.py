@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dispatch.cli.completing import job_names
+from dispatch.cli.errors import CliError
 from dispatch.cli.exits import Exit
 from dispatch.cli.params import argument, command, option
 from dispatch.cli.tool import Tool
@@ -23,7 +24,14 @@ class WhyOptions:
 @command(WhyOptions)
 def why(tool: Tool, options: WhyOptions) -> Exit:
     """Which condition stops the next step, and which clause stops settlement."""
+    refuse_both(options.at, live=options.live)
     return tool.run(_why(tool, options))
+
+
+def refuse_both(at: str | None, *, live: bool) -> None:
+    """Raises CliError (2): a cluster can be asked about now, never about an earlier event."""
+    if at is not None and live:
+        raise CliError("one of --at and --live: a cluster answers for now alone", code="bad-usage")
 
 
 async def _why(tool: Tool, options: WhyOptions) -> Exit:

@@ -106,6 +106,24 @@ def test_a_word_in_another_encoding_than_the_locale_names_is_refused_before_anyt
     assert json.loads(capsys.readouterr().out)["error"]["code"] == "bad-usage"
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "status --at 3",
+        "status --live",
+        "status --submission 1",
+        "status llama --at 3 --live",
+        "why llama --at 3 --live",
+        "logs llama --rank 3 --first-failed",
+    ],
+)
+def test_a_flag_that_would_be_dropped_in_silence_is_refused(
+    nowhere: Path, capsys: pytest.CaptureFixture[str], words: str
+) -> None:
+    assert run([*words.split(), "--tenant", "nlp", "--nats", "nats://127.0.0.1:9"]) == 2
+    assert "  code  bad-usage (exit 2)" in capsys.readouterr().err
+
+
 def test_what_fails_without_a_file_of_anybodys_stays_a_fault() -> None:
     assert told(OSError(24, "Too many open files")) is None
     found = told(PermissionError(13, "Permission denied", "/srv/x"))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,8 @@ from dispatch.cli.errors import CliError
 from dispatch.cli.main import run
 from dispatch.cli.params import ChangeFlags
 from dispatch.exporting import Manifest
-from streams.errors import BusUnreachableError
+from dispatch.exposition import AddressError
+from streams.errors import BusClosedError, BusUnreachableError, SettingsError
 from streams.jetstream.setup import SetupReport
 from tests.driver import Driver
 from tests.unit.dispatch.cli.stage import Stage
@@ -91,6 +94,87 @@ def test_an_agent_logs_as_json_where_it_is_asked_to(
         if as_json:
             assert json.loads(line)["cluster"] == "rig"
     assert len(served) == 2
+
+
+@pytest.fixture
+def lost(served: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A replica and an agent whose connection is closed for good while they serve."""
+
+    async def closed(*_: object) -> None:
+        raise BusClosedError("the connection to the bus was closed for good: user authentication expired")
+
+    @contextlib.asynccontextmanager
+    async def ready(_: object) -> AsyncIterator[None]:
+        yield
+
+    monkeypatch.setattr("dispatch.agent.serve", closed)
+    monkeypatch.setattr("dispatch.supervise.ready", ready)
+    monkeypatch.setattr("dispatch.supervise.work", closed)
+
+
+@pytest.mark.parametrize(
+    ("words", "who"),
+    [(["supervise"], "replica"), (["agent", "local"], "agent"), ([*GONE[:6], "--confirm", "old"], "agent")],
+)
+def test_what_served_and_loses_its_connection_never_says_that_nothing_was_sent(
+    words: list[str], who: str, lost: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [*words, "--nats", "nats://127.0.0.1:9"]
+    assert run(words) == 6
+    error = capsys.readouterr().err.partition("error: ")[2].splitlines()
+    assert error[0] == f"this {who} has ended: the bus does not answer"
+    assert error[2:] == [
+        "  do    start it again",
+        "        dispatch context show     which servers, and where they came from",
+        "  code  bus-unreachable (exit 6)",
+    ]
+
+
+def test_a_replica_that_cannot_start_ends_as_every_command_does(
+    served: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def unreachable(_: object) -> None:
+        raise BusUnreachableError("no connection to nats://127.0.0.1:9")
+
+    monkeypatch.setattr("dispatch.supervise.connect", unreachable)
+    away = ["supervise", "--nats", "nats://127.0.0.1:9"]
+    assert run(away) == 6
+    told = capsys.readouterr()
+    assert told.err.startswith("error: the bus does not answer; nothing was sent\n  why   no connection to ")
+    assert told.err.endswith("  code  bus-unreachable (exit 6)\n")
+    assert run([*away, "--json"]) == 6
+    document = json.loads(capsys.readouterr().out)
+    assert (document["schema"], document["error"]["code"]) == ("dispatch.supervise/1", "bus-unreachable")
+    assert run([*away, "--clusters", "Bad Name"]) == 2
+    assert capsys.readouterr().err.startswith("error: this replica cannot run\n  why   cluster 'Bad Name' must be ")
+
+
+def test_a_replica_on_a_bus_that_is_not_safe_names_what_differs_and_the_doctor(
+    served: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def unsafe(_: object) -> None:
+        raise SettingsError(("history has discard=old, needs new", "history has max_age 30d, must be none"))
+
+    monkeypatch.setattr("dispatch.supervise.connect", unsafe)
+    assert run(["supervise", "--nats", "nats://127.0.0.1:9"]) == 6
+    assert capsys.readouterr().err.splitlines() == [
+        "error: the bus is not set as safety needs; nothing was sent",
+        "  why   history has discard=old, needs new",
+        "        history has max_age 30d, must be none",
+        "  do    dispatch doctor bus       every difference and what to change",
+        "  code  unsafe-settings (exit 6)",
+    ]
+
+
+def test_metrics_that_cannot_be_served_are_a_mistake_of_the_line(
+    lost: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def work(*_: object) -> None:
+        raise AddressError("'nine' is no HOST:PORT, such as 127.0.0.1:9100 or :9100")
+
+    monkeypatch.setattr("dispatch.supervise.work", work)
+    assert run(["supervise", "--nats", "nats://127.0.0.1:9", "--metrics", "nine"]) == 2
+    assert "  why   'nine' is no HOST:PORT" in capsys.readouterr().err
 
 
 def test_a_restore_in_a_protected_context_is_confirmed_with_the_option_that_it_names(

@@ -14,6 +14,8 @@ from dispatch.cli.errors import CliError
 from dispatch.cli.exits import Exit
 from dispatch.cli.stopping import Left, Stopping, cancel_open
 from dispatch.client import AsyncClient
+from streams.errors import BusClosedError, BusUnreachableError
+from streams.messages.commands import Command
 from streams.messages.spec import JobSpec, Run
 from tests.driver import CLUSTER, Driver
 from tests.unit.dispatch.cli.stage import Stage
@@ -59,6 +61,36 @@ async def test_a_job_that_stopped_is_counted_as_cancelled() -> None:
         left = await stopping
     assert left == Left(cancelled=(LLAMA,))
     assert (left.sentence(), left.exit) == ("1 job was cancelled", Exit.DONE)
+
+
+async def test_a_bus_that_is_lost_after_the_first_cancel_never_makes_it_nothing_was_sent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    driver = await submitted()
+    publish = driver.bus.commands.publish
+
+    async def once(command: Command, *, actor: str) -> int:
+        await publish(command, actor=actor)
+        raise BusClosedError("the connection to the bus was closed for good: server shutdown")
+
+    monkeypatch.setattr(driver.bus.commands, "publish", once)
+    with pytest.raises(CliError) as caught:
+        await stopped(driver)
+    assert (caught.value.code, caught.value.exit_code) == ("bus-lost", Exit.UNDECIDED)
+    assert await driver.bus.commands.waiting() == 1
+
+
+async def test_a_bus_that_is_away_before_any_cancel_is_told_as_every_bus_that_is_away(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    driver = await submitted()
+
+    async def away() -> int:
+        raise BusUnreachableError("nobody listens")
+
+    monkeypatch.setattr(driver.bus.commands, "waiting", away)
+    with pytest.raises(BusUnreachableError):
+        await stopped(driver)
 
 
 async def test_a_job_that_has_not_stopped_in_time_is_not_said_to_be_cancelled() -> None:
