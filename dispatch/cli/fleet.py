@@ -87,7 +87,7 @@ async def read_fleet(session: Session) -> FleetRead:
     at = now()
     entries = tuple(listed([each for each in held if each is not None and typed in {None, each.cluster}], at))
     living = await beats(session)
-    waiting, checkpoint = await _waiting(session), await _checkpoint(session)
+    waiting, checkpoint = await session.waiting(), await _checkpoint(session)
     return FleetRead(session.tenant, at, entries, living, waiting, checkpoint, typed)
 
 
@@ -104,14 +104,6 @@ async def _checkpoint(session: Session) -> Checkpoint | None:
     except StreamError:
         return None
     return decode_checkpoint(held.data) if held is not None else None
-
-
-async def _waiting(session: Session) -> int | None:
-    """How many commands wait on the bus; None where the credentials do not show it."""
-    try:
-        return await session.bus.commands.waiting()
-    except StreamError:
-        return None
 
 
 def pairs_of(labels: Sequence[str]) -> dict[str, str]:

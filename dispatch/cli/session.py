@@ -93,7 +93,7 @@ class Session:
         fits = [job for job in await self.names() if job.startswith(name)]
         if len(fits) == 1:
             return await self._read(fits[0])
-        raise self._unclear(name, fits)
+        raise await self._unclear(name, fits)
 
     async def exactly(self, name: str) -> Read:
         """The history of the job of exactly this name, as commands that change want it. Raises CliError (3)."""
@@ -108,17 +108,30 @@ class Session:
                 why=f"what changes a job wants its whole name; {self._listed(fits)}",
                 code="no-such-job",
             )
-        raise self._unclear(name, [])
+        raise await self._unclear(name, [])
 
-    def _unclear(self, name: str, fits: list[str]) -> CliError:
+    async def _unclear(self, name: str, fits: list[str]) -> CliError:
         if fits:
             return CliError(f"{name!r} fits {len(fits)} jobs", why=self._listed(fits), code="several-jobs")
+        what = f"no job is named {name[:70]!r} in tenant {self.tenant}"
+        waiting = await self.waiting()
+        if waiting == 0:
+            why = f"nothing was ever submitted to {self.tool.settings.bus_name()} under it"
+            return CliError(what, why=why, do="dispatch list --all", code="no-such-job")
+        some = "1 command waits" if waiting == 1 else f"{waiting or 'maybe some'} commands wait"
         return CliError(
-            f"no job is named {name[:70]!r} in tenant {self.tenant}",
-            why=f"nothing was ever submitted to {self.tool.settings.bus_name()} under it",
-            do="dispatch list --all",
+            what,
+            why=f"it has no event yet, and {some} on {self.tool.settings.bus_name()} for a supervisor to decide",
+            do="dispatch list, which says whether a supervisor is live",
             code="no-such-job",
         )
+
+    async def waiting(self) -> int | None:
+        """How many commands, of all tenants, nobody has decided yet; None where the credentials do not show it."""
+        try:
+            return await self.bus.commands.waiting()
+        except StreamError:
+            return None
 
     @staticmethod
     def _listed(fits: list[str]) -> str:

@@ -14,12 +14,15 @@ import pytest
 from dispatch.cli import completing
 from dispatch.cli.commands import cancel, submit
 from dispatch.cli.commands.submit import SubmitOptions
+from dispatch.cli.errors import CliError
 from dispatch.cli.exits import Exit
 from dispatch.cli.params import ChangeFlags
 from dispatch.cli.tool import Tool
+from dispatch.client import Stored
 from projections.fleet import encode, entry_of
 from projections.status import Around, State
 from streams.messages.events import Entry
+from streams.messages.spec import JobSpec, Run
 from streams.messages.values import Phase
 from tests.driver import Driver
 from tests.unit.dispatch.cli.scenes import waiting_for_proof
@@ -176,3 +179,18 @@ def test_completion_gives_up_on_a_bus_that_does_not_answer(monkeypatch: pytest.M
     monkeypatch.setattr(Tool, "session", session)
     for complete in (completing.job_names, completing.cluster_names, completing.node_names):
         assert complete(context_of(), ANY, "") == []
+
+
+async def test_a_submit_that_waits_for_a_supervisor_is_not_taken_for_one_that_never_was() -> None:
+    stage = Stage(Driver(), supervised=False)
+    async with stage.session() as session:
+        with pytest.raises(CliError) as never:
+            await session.read("llama")
+        assert isinstance(
+            await session.client.submit("llama", JobSpec(cluster="sim", run=Run(script="sleep 60"))), Stored
+        )
+        with pytest.raises(CliError) as waits:
+            await session.read("llama")
+    assert never.value.why == "nothing was ever submitted to prod under it"
+    assert waits.value.why == "it has no event yet, and 1 command waits on prod for a supervisor to decide"
+    assert (waits.value.code, waits.value.exit_code) == ("no-such-job", Exit.NOT_FOUND)
