@@ -43,22 +43,28 @@ class Living:
         if not self.watch.world.cluster.truth.living:
             return []
         self.note()
-        return [
-            execution
-            for execution, since in self.since.items()
-            if (execution.lift.by is BegunBy.CALL or (told is not None and self._told_of(execution, *told)))
-            and self.watch.chronicle.disposed.get(execution.object) not in EXCUSED
-            and not all(self._vouched_for(execution, node, step) for node, step in since.items())
-        ]
+        found = []
+        for execution in self.since:
+            left = self._not_vouched_for(execution)
+            if not left or self.watch.chronicle.disposed.get(execution.object) in EXCUSED:
+                continue
+            if execution.lift.by is BegunBy.CALL or (told is not None and self._told_of(execution, min(left), *told)):
+                found.append(execution)
+        return found
 
-    def _vouched_for(self, execution: Execution, node: str, since: int) -> bool:
-        """Whether somebody's word covers this process: of its node, or of all, and given after it began."""
+    def vouched_for(self, execution: Execution) -> bool:
+        """Whether somebody's word covers each of its processes."""
+        self.note()
+        return not self._not_vouched_for(execution)
+
+    def _not_vouched_for(self, execution: Execution) -> list[int]:
+        """When each process began that no word covers: none of its node, or of all, was given after that."""
         attested = self.watch.chronicle.attested
         of = (execution.object, execution.run)
-        return since < max(attested.get((*of, node), -1), attested.get((*of, EVERY_NODE), -1))
+        of_all = attested.get((*of, EVERY_NODE), -1)
+        return [s for node, s in self.since[execution].items() if s >= max(attested.get((*of, node), -1), of_all)]
 
-    def _told_of(self, execution: Execution, found: Found, found_at: int) -> bool:
-        began = min(self.since[execution].values())
+    def _told_of(self, execution: Execution, began: int, found: Found, found_at: int) -> bool:
         of = (execution.object, execution.run)
         if began <= found_at and any((s.object, s.run) == of and shows_begun(s) for s in found.sightings):
             return True

@@ -208,6 +208,9 @@ class Watch:
         """Executions whose processes live, nobody's word for it: see `Living.executions`."""
         return self._living.executions(told)
 
+    def vouched_for(self, execution: Execution) -> bool:
+        return self._living.vouched_for(execution)
+
 
 def _over(job: SlurmJob | TrainJob) -> bool:
     """Whether a run of it has ended, or none will begin: it ended, is ending, or came back to its gate."""

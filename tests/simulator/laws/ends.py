@@ -14,7 +14,7 @@ from streams.messages.events import (
     SubmissionAuthorized,
     TargetDisposed,
 )
-from streams.messages.values import AttemptRef, Disposition, ReplyOutcome, StopBasis, Verb
+from streams.messages.values import AttemptRef, Disposition, ObjectRef, ReplyOutcome, StopBasis, Verb
 from tests.simulator.laws.law import Law
 
 PERSON = "person"
@@ -85,9 +85,14 @@ class AbsenceIsNoEnd(Law):
             return
         if chronicle.disposed.get(ref) in (Disposition.GONE, Disposition.STOP) or ref in self.watch.ended_once:
             return
-        if ref in chronicle.verified and not any(e.object == ref for e in self.world.cluster.truth.living):
+        if ref in chronicle.verified and (self._all_gone(ref) or not self.world.swarm.cessation):
             return
         self.broken(f"{what} although {ref.id} has never ended")
+
+    def _all_gone(self, ref: ObjectRef) -> bool:
+        """Whether no process of the object lives, but for those that somebody vouched for."""
+        living = [execution for execution in self.world.cluster.truth.living if execution.object == ref]
+        return all(self.watch.vouched_for(execution) for execution in living)
 
     def _cannot_land(self, target: object) -> None:
         assert isinstance(target, AttemptRef)

@@ -30,7 +30,7 @@ class NeverTwoAtOnce(Law):
     def _beside_what_was_told_to_stop(self, cluster: KubeflowCluster) -> None:
         """Where pods are fenced none begins beside one that was told to stop, under whatever number."""
         pods = [pod for job in cluster.jobs for pod in job.pods if pod.has_process]
-        leaving = [p for p in pods if p.state is PodState.TERMINATING and p.admission.lift.by is BegunBy.CALL]
+        leaving = [p for p in pods if p.state is PodState.TERMINATING]
         for old in leaving:
             for pod in pods:
                 if pod.state is PodState.RUNNING and pod.since > old.since and pod.admission.lift.by is BegunBy.CALL:
