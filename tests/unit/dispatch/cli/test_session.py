@@ -191,6 +191,6 @@ async def test_a_submit_that_waits_for_a_supervisor_is_not_taken_for_one_that_ne
         )
         with pytest.raises(CliError) as waits:
             await session.read("llama")
-    assert never.value.why == "nothing was ever submitted to prod under it"
-    assert waits.value.why == "it has no event yet, and 1 command waits on prod for a supervisor to decide"
+    assert never.value.why == ("nothing was ever submitted to prod under it",)
+    assert waits.value.why == ("it has no event yet, and 1 command waits on prod for a supervisor to decide",)
     assert (waits.value.code, waits.value.exit_code) == ("no-such-job", Exit.NOT_FOUND)
