@@ -94,17 +94,28 @@ async def send(session: Session, command: Command, accepted: Callable[[Accepted]
 async def _receipt(session: Session, command: Command, deadline: float) -> Receipt | None:
     """The answer, None without one in time.
 
-    A command that waits has its whole `--timeout` for it, as long as a supervisor lives that will decide.
+    A command that waits has its whole `--timeout` for it, and says meanwhile why it has none, and again if that changes.
     """
-    tool, first = session.tool, deadline
+    tool, told = session.tool, ""
+    until = tool.wait_until if tool.waiting else None
     while True:
         receipt = await session.client.wait_receipt(command, deadline=deadline)
-        until = tool.wait_until if tool.waiting else None
-        if receipt is not None or until is None or deadline >= until or not await session.alive():
+        if receipt is not None or until is None or deadline >= until:
             return receipt
-        if deadline == first:
-            tool.screen.hint(f"{command.job}  stored, not decided yet; waiting for it")
+        if (why := await _unanswered(session, tool.timeout_s)) != told:
+            tool.screen.hint(f"{command.job}  {why}; waiting for it")
+        told = why
         deadline = min(until, deadline + tool.timeout_s)
+
+
+async def _unanswered(session: Session, within_s: float) -> str:
+    """Why a command that lies on the bus has no answer, as far as that can be read."""
+    alive = await session.alive()
+    if alive is None:
+        return "stored; not decided yet, and whether a supervisor is live cannot be read"
+    if alive:
+        return f"stored, not decided within {within_s:g}s by {', '.join(alive)}"
+    return "stored; no supervisor is live: nothing is decided until one starts"
 
 
 async def send_each(
@@ -194,15 +205,9 @@ def _undecided(command: Command) -> Told:
 
 
 async def _stored(session: Session, command: Command, sequence: int) -> Told:
-    alive = await session.alive()
-    if alive is None:
-        why = "stored; not decided yet, and whether a supervisor is live cannot be read"
-    elif alive:
-        tool = session.tool
-        within_s = tool.flags.timeout if tool.waiting and tool.flags.timeout is not None else tool.timeout_s
-        why = f"stored, not decided within {within_s:g}s by {', '.join(alive)}"
-    else:
-        why = "stored; no supervisor is live: nothing is decided until one starts"
+    tool = session.tool
+    whole = tool.flags.timeout if tool.waiting else None
+    why = await _unanswered(session, tool.timeout_s if whole is None else whole)
     return Told(
         f"{command.job}  {why}\n  to repeat it: {again(command)}",
         {"job": command.job, "outcome": "stored", "command": command.command, "sequence": sequence},

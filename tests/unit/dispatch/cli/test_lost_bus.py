@@ -247,37 +247,41 @@ async def test_heartbeats_that_cannot_be_read_are_no_proof_that_no_supervisor_is
 # what waits
 
 
-async def slow(driver: Driver, shown: Stage, *, supervisor: bool) -> int:
-    """A submit that is followed, on a bus where a supervisor decides only after the first answer is overdue."""
-    beat = Beat(name="sv-a", version="0.1.0", at=driver.at)
+@pytest.mark.parametrize(
+    ("supervisor", "why"),
+    [
+        (True, "stored, not decided within 0.05s by sv-a"),
+        (False, "stored; no supervisor is live: nothing is decided until one starts"),
+    ],
+    ids=["busy", "none lives"],
+)
+async def test_a_submit_that_is_followed_says_why_it_has_no_answer_yet_and_waits_on(supervisor: bool, why: str) -> None:
+    driver = Driver()
     if supervisor:
+        beat = Beat(name="sv-a", version="0.1.0", at=driver.at)
         await driver.bus.buckets.beat("sv-a", msgspec.json.encode(beat), ttl_s=60.0)
+    shown = Stage(driver, GlobalFlags(timeout=60.0), supervised=False)
     shown.waits()
     shown.timeout_s = 0.05
     waiting = asyncio.create_task(submit._submit(shown, options(wait=True)))
-    while "not decided yet" not in shown.hinted and not waiting.done():
+    while "waiting for it" not in shown.hinted:
         await asyncio.sleep(0)
+    assert f"llama  {why}; waiting for it\n" in shown.hinted
     deciding = asyncio.create_task(decide(driver))
-    while not waiting.done() and not driver.record.settled:
+    while (await driver.read()).submitted is None:
         await asyncio.sleep(0)
-        if (await driver.read()).submitted is not None:
-            await driver.settle()
+    await driver.settle()
+    assert await waiting == Exit.DONE
     deciding.cancel()
-    return await waiting
-
-
-async def test_a_submit_that_is_followed_waits_on_for_its_answer_while_a_supervisor_lives() -> None:
-    driver = Driver()
-    shown = Stage(driver, GlobalFlags(timeout=60.0), supervised=False)
-    assert await slow(driver, shown, supervisor=True) == Exit.DONE
-    assert "llama  stored, not decided yet; waiting for it\n" in shown.hinted
     assert "llama  accepted #1 " in shown.said
+    assert shown.hinted.count("waiting for it") == 1
 
 
-async def test_a_submit_that_is_followed_says_at_once_that_nobody_lives_to_decide_it() -> None:
-    driver = Driver()
-    shown = Stage(driver, GlobalFlags(timeout=86400.0), supervised=False)
-    assert await slow(driver, shown, supervisor=False) == Exit.UNDECIDED
+async def test_a_submit_that_is_followed_and_never_decided_ends_with_its_wait_as_undecided() -> None:
+    shown = Stage(Driver(), GlobalFlags(timeout=0.2), supervised=False)
+    shown.waits()
+    shown.timeout_s = 0.05
+    assert await submit._submit(shown, options(wait=True)) is Exit.UNDECIDED
     assert "llama  stored; no supervisor is live: nothing is decided until one starts\n" in shown.said
 
 
