@@ -53,8 +53,7 @@ def quiet(world: World) -> None:
     world.operators.put_controls_right()
     waking = drawn(world)
     waking.begin()
-    bound = ROUNDS_MAX * waking.patience
-    for number in range(bound):
+    for number in range(ROUNDS_MAX):
         _round(world, waking, number)
         record = world.watch.record
         if record.settled:
@@ -69,7 +68,7 @@ def quiet(world: World) -> None:
                 world.say(f"the diligent person asks: {command}")
                 world.operators.publish(command)
     else:
-        raise LawBroken("liveness", f"not settled after {bound} quiet rounds: {waits(world)}")
+        raise LawBroken("liveness", f"not settled after {ROUNDS_MAX} quiet rounds: {waits(world)}")
     for number in range(AFTERMATH):
         _round(world, ByRounds(world), number)
     # One that begins with nothing finds nothing to do either.

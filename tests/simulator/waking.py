@@ -20,9 +20,6 @@ ARRIVES, LOST, LATE, TWICE = range(4)
 class ByRounds:
     """One process after another, each round one."""
 
-    # How many times a round takes as long as one by rounds may need to get anywhere.
-    patience = 1
-
     def __init__(self, world: World) -> None:
         self.world = world
 
@@ -41,8 +38,6 @@ class ByTimer:
 
     `for_nothing`: some are woken for no reason at all.
     """
-
-    patience = 4
 
     def __init__(self, world: World) -> None:
         self.world = world

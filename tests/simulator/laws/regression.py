@@ -12,6 +12,8 @@ class NothingDecidedOnALostHistory(Law):
 
     def before(self, envelope: Envelope, event: Event) -> None:
         flight = self.watch.flight
+        if flight is not None and flight.generation != self.world.ledger.generation:
+            self.broken(f"{type(event).__name__} was written by one that read the history before it was replaced")
         if not isinstance(event, Decision) or flight is None or flight.task is None or flight.task.what != "pass":
             return
         if flight.task.found is not None:
