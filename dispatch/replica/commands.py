@@ -25,7 +25,7 @@ from streams.errors import CodecError, ConflictError, RegressionError, StreamErr
 from streams.messages.calls import JobName
 from streams.messages.commands import AttestNodeOff, CancelJob, Command, Dispose, SetControls, SubmitJob
 from streams.messages.reasons import RefusalCode
-from streams.messages.receipts import Receipt
+from streams.messages.receipts import TAKEN, Receipt
 from streams.messages.values import Found
 from streams.ports import Buckets, Delivery
 
@@ -161,7 +161,10 @@ def receipt_of(hands: Hands, record: Record, command: Command, answered: Answere
 
 
 async def _malformed(hands: Hands, buckets: Buckets, delivery: Delivery, error: Exception) -> Receipt | None:
-    """A command that cannot be read gets a receipt too, under its id or its sequence; nothing else changes."""
+    """A command that cannot be read gets a receipt too, under its id or its sequence; nothing else changes.
+
+    Under its sequence too where another was taken under its id: bytes that nobody can read tell nothing of that one.
+    """
     code = getattr(error, "code", None) or RefusalCode.MALFORMED
     known = getattr(error, "command", None)
     log.warning("malformed command", subject=delivery.subject, sequence=delivery.sequence, why=str(error))
@@ -171,6 +174,9 @@ async def _malformed(hands: Hands, buckets: Buckets, delivery: Delivery, error: 
         # No tenant can be told of it: the subject itself is not ours.
         await delivery.ack()
         return None
+    held = await buckets.get_receipt(address.tenant, known) if known else None
+    if held is not None and held.answer in TAKEN:
+        known = None
     to = receipts.Addressed(known or f"seq-{delivery.sequence}", address.tenant, address.job, address.verb)
     receipt = receipts.malformed(to, code, str(error), receipts.Written(hands.clock(), hands.by))
     await buckets.put_receipt(receipt)

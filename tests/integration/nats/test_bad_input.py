@@ -266,6 +266,21 @@ async def test_a_supervisors_clock_that_is_set_back_a_day_and_put_right_again_lo
             assert [entry.revision for entry in history] == sorted(entry.revision for entry in history)
 
 
+@pytest.mark.parametrize(
+    "subject", [SUBMIT, "dispatch.command.nlp.bo.cancel.llama", "dispatch.command.nlp.bo.hold.bert"]
+)
+async def test_rubbish_under_the_id_of_a_command_that_was_taken_changes_nothing_of_its_receipt(
+    stand: Stand, subject: str
+) -> None:
+    taken = await stand.client.submit(
+        "llama", JobSpec(cluster="sim", run=Run(command=("sleep", "60"))), said=Said(command="c-1")
+    )
+    assert isinstance(taken, Accepted)
+    sequence = int(json.loads((await stand.bus.wire.ask(subject, b'{"command": "c-1"}')).data)["seq"])
+    assert (await stand.receipt(f"seq-{sequence}")).answer is Answer.MALFORMED
+    assert await stand.receipt("c-1") == taken.receipt
+
+
 async def test_a_wake_up_that_is_padded_to_fill_a_disk_is_not_stored(stand: Stand) -> None:
     padded = await stand.bus.wire.ask("dispatch.wake.nlp.llama", b"x" * 8192)
     assert json.loads(padded.data)["error"]["description"] == "message size exceeds maximum allowed"
