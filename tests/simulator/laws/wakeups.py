@@ -1,7 +1,7 @@
 """L13: a wake-up is never evidence: repeated, it decides nothing that was not decided without it.
 
-That wake-ups are lost is every run's: in its busy steps nothing is woken by one. In the quiet phase somebody who found
-nothing to do said when there may be: until then, and as long as nothing changes, there is nothing for anybody.
+That wake-ups are lost is every run's: in its busy steps nothing is woken by one. Where all clocks agree, a pass that found
+nothing to do says when there may be: until then, and as long as nothing changes, there is nothing for anybody.
 """
 
 from __future__ import annotations
@@ -64,9 +64,10 @@ class WakeUpsDecideNothing(Law):
             self.broken(f"{type(event).__name__} is appended {early:.0f} s before the next look is due")
 
     def _now(self) -> Versions:
-        """What is stored, and what is true of the cluster: versions that each change raises, and what it can do."""
+        """What is stored, and what is true of the cluster: versions that each change raises, what it can do, its clock."""
         world = self.world
-        cluster = (world.cluster.truth.version, world.cluster.changes, tuple(world.cluster.otherwise.items()))
+        able = tuple(world.cluster.otherwise.items())
+        cluster = (world.cluster.truth.version, world.cluster.changes, able, world.host_skew)
         return world.ledger.version, cluster
 
     def repeated(self, rested: Pass, before: int) -> None:
