@@ -21,8 +21,10 @@ def say(text: str) -> None:
 
 def told(one: Explored) -> None:
     say(
-        f"{one.small.name:<34} {one.states:>7} states {one.steps:>7} steps {one.interleavings} ways {one.seconds:.0f} s"
+        f"{one.small.name:<44} {one.states:>7} states {one.steps:>7} steps {one.interleavings} ways {one.seconds:.0f} s"
     )
+    if one.lacks:
+        say(f"  not shown: {', '.join(one.lacks)}")
     if one.law:
         say("\n".join(trace(one.small, one.path)))
 

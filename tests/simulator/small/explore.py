@@ -7,6 +7,7 @@ choices by number, which make the same world break the same law again.
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
 
@@ -15,9 +16,10 @@ import msgspec
 from tests.simulator.broken import LawBroken
 from tests.simulator.calm import quiet
 from tests.simulator.small.key import key_of
-from tests.simulator.small.world import Small, SmallWorld
+from tests.simulator.small.world import Fault, Small, SmallWorld
 
 Path = tuple[int, ...]
+BOTH, SENT, STRUCK = "both at work", "sent ", "struck "
 
 
 class Explored(msgspec.Struct, kw_only=True):
@@ -25,6 +27,7 @@ class Explored(msgspec.Struct, kw_only=True):
 
     `interleavings`: different ways from the beginning to an end, counted over the graph of states. `left`: prefixes
     that were not gone along, 0 where every one was. `seconds`: of one core. `law`: what broke, at the end of `path`.
+    `tally`: in how many states both supervisors were at work, each call had been sent, the fault had struck what.
     """
 
     small: Small
@@ -38,10 +41,29 @@ class Explored(msgspec.Struct, kw_only=True):
     law: str = ""
     what: str = ""
     path: Path = ()
+    tally: Counter[str] = msgspec.field(default_factory=Counter)
+
+    @property
+    def struck(self) -> int:
+        """In how many states the fault had struck, whatever it was that it struck."""
+        return sum(count for what, count in self.tally.items() if what.startswith(STRUCK))
+
+    @property
+    def lacks(self) -> tuple[str, ...]:
+        """What this world is there for and no state of it showed."""
+        wanted = [SENT + verb for verb in self.small.calls]
+        if self.small.fault == Fault.CALL:
+            wanted += [STRUCK + verb for verb in self.small.calls]
+        found = [what for what in wanted if not self.tally[what]]
+        if self.small.fault != Fault.NONE and not self.struck:
+            found.append(self.small.fault)
+        if self.small.passes > 1 and not self.tally[BOTH]:
+            found.append(BOTH)
+        return tuple(found)
 
     @property
     def complete(self) -> bool:
-        return self.left == 0 and not self.law
+        return self.left == 0 and not self.law and not self.lacks
 
 
 class Broken(Exception):  # noqa: N818  # it is a finding, not an error of the program that raises it
@@ -85,6 +107,7 @@ class Explorer:
             if key in self.graph:
                 return
             self.graph[key] = []
+            self.explored.tally.update(shown(world))
             options = world.options()
             self.explored.longest = max(self.explored.longest, len(path))
             if not options:
@@ -94,6 +117,16 @@ class Explorer:
             self.frontier += [((*path, index), key) for index in range(len(options) - 1, 0, -1)]
             path, before = (*path, 0), key
             _checked(path, partial(world.take, options[0]))
+
+
+def shown(world: SmallWorld) -> list[str]:
+    """What a state is an instance of, for the tally."""
+    found = [SENT + verb for verb in sorted(world.sent)]
+    if world.struck:
+        found.append(STRUCK + world.struck)
+    if all(process.passing for process in world.processes):
+        found.append(BOTH)
+    return found
 
 
 def _checked(path: Path, act: Callable[[], None]) -> None:

@@ -19,7 +19,7 @@ from streams.messages import commands
 from streams.messages.commands import Command
 from streams.messages.plan import ANY, PlanAction, PlanRule, RecoveryPlan
 from streams.messages.spec import JobSpec, Run
-from streams.messages.values import CauseKind
+from streams.messages.values import CauseKind, Phase
 from tests.simulator.flight import ANSWERED, DEAD, CallFlight, Flight, ReadFlight, TellFlight
 from tests.simulator.ledger import JOB, TENANT
 from tests.simulator.process import Process, Task
@@ -53,21 +53,40 @@ class Fault:
 FAULTS = (Fault.CALL, Fault.APPEND, Fault.CRASH, Fault.STALE)
 
 
+class Begins:
+    """How far a cancel or a requeue has come where the exploration begins: the words of the table."""
+
+    ASKED = "asked"
+    RECORDED = "recorded"
+    CALLED = "called"
+
+
 class Small(msgspec.Struct, frozen=True, kw_only=True):
     """One small world: what is asked of the job, in which shape of cluster, and how much may happen.
 
+    `begins`: with the command on the bus, with its event recorded, or with its first call landed and replied.
     `passes`: begun in all, by whichever supervisor. `waits`: how often 100 s pass, longer than any call can be late.
     """
 
     about: str
     shape: str
+    begins: str = Begins.ASKED
     fault: str = Fault.NONE
     passes: int = 3
     waits: int = 0
 
     @property
     def name(self) -> str:
-        return f"{self.about} {self.shape} {self.fault} {self.passes}"
+        return f"{self.about} {self.begins} {self.shape} {self.fault} {self.passes}"
+
+    @property
+    def calls(self) -> tuple[str, ...]:
+        """Those that must be sent on some way, or what this world is about was not explored."""
+        if self.about == "launch":
+            return ("start",) if self.passes == 1 else ("start", "open")
+        if self.about == "cancel":
+            return ("stop-job",)
+        return ("open",) if self.begins == Begins.CALLED else ("requeue",)
 
 
 class Option(NamedTuple):
@@ -78,7 +97,10 @@ class Option(NamedTuple):
 
 
 class SmallWorld(World):
-    """`left`: passes, waits and faults that may still come. `answers`: what each coroutine was told so far."""
+    """`left`: passes, waits and faults that may still come. `answers`: what each coroutine was told so far.
+
+    `sent`: the calls that were sent since the beginning, by verb. `struck`: what the fault struck, once it has.
+    """
 
     def __init__(self, small: Small, *, trace: bool = False) -> None:
         super().__init__(0, script=(), shape=small.shape, trace=trace)
@@ -86,29 +108,40 @@ class SmallWorld(World):
         self.swarm.spec, self.swarm.plan = SPEC, PLAN
         self.small = small
         self.answers: dict[Task, list[str]] = {}
+        self.sent: set[str] = set()
+        self.struck = ""
         self.behind = 0
         self.processes = [Process(self, number, 0.0) for number in range(2)]
         self.left = [0, 0, 0]
         self._prepare()
+        self.sent.clear()
         self.left = [small.passes, small.waits, int(small.fault != Fault.NONE)]
 
     # where it begins
 
     def _prepare(self) -> None:
-        """The job is submitted; for a cancel and a requeue it runs too, and the command is on the bus."""
+        """The job is submitted; for a cancel and a requeue it is recorded as running too, and the command is given."""
         self.operators.publish(self.operators.submit())
         self._alone(lambda: self.processes[0].receive(self.operators.waiting()[0]))
         if self.small.about == "launch":
             return
         for _ in range(12):
-            if self.cluster.truth.living:
+            held = self.watch.record.canonical()
+            if held is not None and held.phase is Phase.RUNNING:
                 break
             self._alone(self.processes[0].wake)
-        assert self.cluster.truth.living, "the job does not run"
+        else:
+            raise AssertionError("the record does not say that the job runs")
+        self.operators.publish(self._asked())
+        if self.small.begins != Begins.ASKED:
+            self._alone(lambda: self.processes[0].receive(self.operators.waiting()[0]))
+        if self.small.begins == Begins.CALLED:
+            self.processes[0].wake()
+            while self.tasks:
+                self.take(self._option(self.tasks[0]))
         # A fresh start: both supervisors hold nothing, as after a crash long ago.
         for process in self.processes:
             process.begin()
-        self.operators.publish(self._asked())
 
     def _alone(self, first: Callable[[], None]) -> None:
         """Something happens and everything that follows from it, one at a time."""
@@ -226,22 +259,26 @@ class SmallWorld(World):
             return [Option(self._say("no answer", flight), partial(self._lost, task))]
         return []
 
-    def _crash(self, process: Process) -> None:
+    def _strike(self, what: str) -> None:
         self.left[2] -= 1
+        self.struck = what
+
+    def _crash(self, process: Process) -> None:
+        self._strike("supervisor")
         self.kill(process)
         self.answers = {task: told for task, told in self.answers.items() if task in self.tasks}
 
     def _stale(self, task: Task, behind: int) -> None:
-        self.left[2] -= 1
+        self._strike(f"read of a {task.what}")
         self.behind = behind
         self._go_on(task)
         self.behind = 0
 
     def _lost(self, task: Task) -> None:
         """Its caller is told that no answer came; it lands at any later step, or never."""
-        self.left[2] -= 1
         flight = task.flight
         assert flight is not None
+        self._strike(flight.request.verb if isinstance(flight, CallFlight) else flight.kind)
         self.orphans.append(flight)
         self.resume(task, None, flight.lost())
 
@@ -259,6 +296,9 @@ class SmallWorld(World):
             told = answer_of(task.flight, answer, error)
             self.answers[task].append(f"{self.now:%H:%M:%S} {told}")
         super().resume(task, answer, error)
+        flight = task.flight
+        if isinstance(flight, CallFlight) and flight.request.writes:
+            self.sent.add(flight.request.verb)
 
     def _finish(self, task: Task, *, first: bool) -> None:
         super()._finish(task, first=first)
