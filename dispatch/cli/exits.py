@@ -53,6 +53,7 @@ CODES: dict[str, tuple[Exit, str, str]] = {
     "not-written": (Exit.USAGE, "a file that was asked for cannot be written: no room, no right, no such folder", "another place, or room; what stood there before is as it was"),
     "unusable-path": (Exit.USAGE, "a file or directory cannot be read, made or written", "mend what the error says of it, or name another"),
     "bad-command": (Exit.USAGE, "the command breaks a rule of its type", "mend the field it names"),
+    "message-too-large": (Exit.USAGE, "one message is larger than the servers take; nothing was sent", "ask for less at once, or raise `max_payload` on the servers"),
     "no-answer": (Exit.USAGE, "a question, and no terminal to answer it", "`--yes`, or `--confirm NAME` where the name is typed"),
     "not-confirmed": (Exit.USAGE, "the question was answered with no, or the name typed differs", "nothing was sent"),
     "no-bus": (Exit.USAGE, "no place names a bus; localhost is never guessed", "`dispatch up`, or `dispatch context use NAME`"),

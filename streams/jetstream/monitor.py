@@ -36,4 +36,6 @@ def _fetch(url: str, timeout_s: float) -> dict[str, Any]:
             read: dict[str, Any] = json.load(answer)
             return read
     except (OSError, ValueError) as error:
+        if isinstance(error, urllib.error.HTTPError):
+            error.close()  # it is an open answer too
         raise BusUnreachableError(f"{shown(url)} gives no answer: {without_secrets(str(error))}") from error

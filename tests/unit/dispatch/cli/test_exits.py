@@ -60,6 +60,7 @@ def test_every_refusal_and_every_reason_is_explained() -> None:
         (errors.SettingsError(("history has discard=old, needs new",)), "unsafe-settings", 6),
         (errors.WrongStreamError("generation 2 is current"), "older-generation", 6),
         (errors.StreamFullError("DISPATCH_HISTORY_1"), "bus-full", 6),
+        (errors.TooLargeError("dispatch.job.nlp.llama: 2 MiB"), "message-too-large", 2),
         (errors.UndecidedError("dispatch.job.nlp.llama", "0" * 26), "undecided", 7),
         (errors.CodecError("note is longer than 500"), "bad-command", 2),
         (ConfigError("no bus is named", code="no-bus"), "no-bus", 2),
