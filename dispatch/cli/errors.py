@@ -171,7 +171,9 @@ def _of_streams(error: Exception) -> CliError | None:
         case errors.WrongStreamError():
             return CliError("this history was replaced by a newer one", why=str(error), code="older-generation")
         case errors.TooLargeError():
-            return CliError("this is larger than the bus takes; nothing was stored", why=str(error), code="message-too-large")
+            return CliError(
+                "this is larger than the bus takes; nothing was stored", why=str(error), code="message-too-large"
+            )
         case errors.StreamFullError():
             return CliError("the bus is full; nothing was stored", why=str(error), code="bus-full")
         case errors.UndecidedError():
