@@ -5,8 +5,8 @@ A command is `begun` before it is published: whoever leaves in between is told t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 SHOWN_MAX = 4
 
@@ -19,8 +19,7 @@ class Fate(StrEnum):
     REFUSED = "was refused"
 
 
-@dataclass(frozen=True, slots=True)
-class _Sent:
+class _Sent(NamedTuple):
     order: str
     fate: Fate
 
