@@ -39,6 +39,9 @@ LOST = {"call": "call-lost", "append": "append-lost", "read": "read-lost", "tell
 class World:
     """Everything that one seed decides."""
 
+    cluster: SlurmCluster | KubeflowCluster
+    moves: SlurmMoves | KubeflowMoves
+
     def __init__(
         self,
         seed: int,
@@ -60,14 +63,7 @@ class World:
         self.host_drift = self.swarm.host_drift
         self.ledger = Ledger(lambda: self.now)
         self.name = JobName(installation=INSTALLATION, tenant=TENANT, job=JOB)
-        self.cluster: SlurmCluster | KubeflowCluster
-        self.moves: SlurmMoves | KubeflowMoves
-        if self.swarm.is_slurm:
-            self.cluster = SlurmCluster(clock=self.host_clock, settings=self.swarm.slurm(), pace=None)
-            self.moves = SlurmMoves(self, self.cluster)
-        else:
-            self.cluster = KubeflowCluster(clock=self.host_clock, settings=self.swarm.kubeflow(), pace=None)
-            self.moves = KubeflowMoves(self, self.cluster)
+        self._make_cluster()
         if not self.swarm.cessation:
             self.cluster.otherwise["cessation"] = False
         self.tasks: list[Task] = []
@@ -92,6 +88,14 @@ class World:
             (1, self._process_fault),
             (1, self.store.fault),
         )
+
+    def _make_cluster(self) -> None:
+        if self.swarm.is_slurm:
+            self.cluster = SlurmCluster(clock=self.host_clock, settings=self.swarm.slurm(), pace=None)
+            self.moves = SlurmMoves(self, self.cluster)
+        else:
+            self.cluster = KubeflowCluster(clock=self.host_clock, settings=self.swarm.kubeflow(), pace=None)
+            self.moves = KubeflowMoves(self, self.cluster)
 
     @property
     def elapsed(self) -> timedelta:
