@@ -61,9 +61,7 @@ class Agent:
         self.adapter = adapter
         self._client = client
         self._floors = floors
-        self._disk = ThreadPoolExecutor(
-            max_workers=1, thread_name_prefix="called-with"
-        )  # one at a time, in their order
+        self._disk = ThreadPoolExecutor(1, thread_name_prefix="called-with")  # one at a time, in their order
         self._calls, self._queries = asyncio.Semaphore(max_calls), asyncio.Semaphore(max_calls)
         self.version = ""
         self._answered: Answered = lambda *_: None

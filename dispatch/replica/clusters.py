@@ -61,9 +61,10 @@ class BoundedAdapter:
 
     A read that takes too long is Unreachable; a write that takes too long is OutcomeUnknown (L9). A cluster that
     does not answer is asked once for all its jobs, not once per job: while its silence lasts, and from the moment
-    that a question has waited for SILENT_FOR_S and none was answered meanwhile. Only a question that every job asks alike tells of the cluster (TELL_OF_ALL): one
-    after a single node, or a rank's output, may hang for reasons of its own. An answer that says "unreachable"
-    is one: it keeps no other job waiting. `called` hears of every answer: cluster, verb, outcome, seconds.
+    that a question has waited for SILENT_FOR_S and none was answered meanwhile. Only a question that every job asks
+    alike tells of the cluster (TELL_OF_ALL): one after a single node, or a rank's output, may hang for reasons of its
+    own. An answer that says "unreachable" is one: it keeps no other job waiting. `called` hears of every answer:
+    cluster, verb, outcome, seconds.
     """
 
     def __init__(self, cluster: str, adapter: Adapter, called: Called = lambda *_: None) -> None:
