@@ -247,7 +247,7 @@ def _lift(record: Record, instances: tuple[str, ...], revision: int, command: st
             holds[instance] = replace(holds[instance], lifted=True, lifted_revision=revision, lifted_by=command)
     keys = {hold_key(instance) for instance in instances}
     requeues = tuple(
-        replace(r, dropped=r.dropped or (r.call is None and r.budget_key in keys)) for r in record.requeues
+        replace(r, dropped=r.dropped or (r.budget_key in keys and record.surely_unsent(r))) for r in record.requeues
     )
     return replace(record, holds=holds, requeues=requeues)
 

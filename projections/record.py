@@ -352,6 +352,11 @@ class Record(Value, frozen=True, kw_only=True):
             return None
         return None if self.came_to_nothing(last) else last
 
+    def surely_unsent(self, intent: RequeueIntent) -> bool:
+        """Whether nothing of this requeue can have landed: no call of it, or its newest was refused."""
+        call = self.calls.get(intent.call) if intent.call is not None else None
+        return intent.call is None or (call is not None and call.reply is ReplyOutcome.REFUSED)
+
     def came_to_nothing(self, intent: RequeueIntent) -> bool:
         """Whether this requeue will never be carried out: dropped, or its newest call refused for good.
 

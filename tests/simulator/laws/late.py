@@ -63,6 +63,9 @@ class LateCallsUndoNothing(Law):
             held = record.canonical()
             if execution.lift.by is not BegunBy.CALL or held is None or held.ref != execution.object:
                 continue
+            run = held.run_record(execution.run)
+            if run is not None and run.started_as_of is not None and not run.ended:
+                continue  # one more pod of a run that was seen on, and is being ended: no further run
             placed = [hold.instance for hold in record.in_force if hold.placed]
             if placed and not self._unheld_by_hand(execution.object):
                 self.broken(f"{execution.object.id} begins although hold {placed[0]} was reported placed")

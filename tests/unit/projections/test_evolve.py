@@ -330,6 +330,18 @@ def test_a_lifted_hold_takes_the_requeue_that_it_had_asked_for_along() -> None:
     assert folded(story.hold_lifted()).pending_requeue() is None
 
 
+def test_a_lifted_hold_takes_along_a_requeue_that_was_refused_for_now_and_none_that_may_have_landed() -> None:
+    for outcome, pending in ((ReplyOutcome.REFUSED, False), (ReplyOutcome.UNKNOWN, True)):
+        story, ref = launched()
+        story.opened(ref).later(9).running(ref).hold_asked()
+        key = "person/hold/c-2h4w"
+        asked = events.RequeueAuthorized(object=ref, run=0, rule="person", budget_key=key, not_before_at=story.at)
+        story.append(asked, Reason.HOLD_NOW)
+        story.call(Verb.REQUEUE, ref, Reason.HOLD_NOW, run=0).replied(outcome, retry=True)
+        assert folded(story).pending_requeue() is not None
+        assert (folded(story.hold_lifted()).pending_requeue() is not None) is pending, outcome
+
+
 def test_times_are_the_writers_and_never_the_stores() -> None:
     story, _ = launched()
     late = [replace(e, stored_at=e.stored_at + timedelta(days=1)) for e in story.entries]
