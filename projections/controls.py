@@ -47,7 +47,6 @@ class Controls(Value, frozen=True, kw_only=True):
     revision: int = 0
     number: int = 0
     ids: frozenset[str] = frozenset()
-    commands: dict[str, int] = {}
     by_cluster: dict[str, Control] = {}
 
     def standing(self, cluster: str | None) -> Control:
@@ -91,8 +90,5 @@ def _after(controls: Controls, entry: Entry) -> Controls:
         note=content.note or "",
         number=controls.number + 1,
     )
-    commands = controls.commands
-    if content.command is not None:
-        commands = {**commands, content.command: entry.revision}
     by_cluster = {**controls.by_cluster, event.cluster or "": control}
-    return replace(controls, by_cluster=by_cluster, commands=commands, ids=controls.ids | {content.id})
+    return replace(controls, by_cluster=by_cluster, ids=controls.ids | {content.id})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from dispatch.decide.answers import Already, Answered, Decided, Facts, Refused
+from dispatch.decide.answers import Answered, Decided, Facts, Refused
 from projections.controls import Control
 from projections.record import ObjectRecord, Record
 from streams.messages.commands import HoldJob, ReleaseJob, RequeueJob, Retries, SetControls
@@ -144,9 +144,6 @@ def _requeue_refusal(record: Record, held: ObjectRecord | None, facts: Facts) ->
 
 def controls(command: SetControls, facts: Facts) -> Answered:
     """Whole values, from those that stand and the change asked for."""
-    known = facts.controls.commands.get(command.command)
-    if known is not None:
-        return Already(known, facts.controls.number)
     standing = facts.controls.standing(command.cluster)
     wanted = _wanted(command, standing)
     if wanted == ControlsSet(

@@ -6,6 +6,7 @@ NO_FIND = (
     "if found is None or capabilities is None: → "
     "never = not record.submissions and not record.objects and record.submitted is None"
 )
+TOO_LARGE = 'return Pass(Result.UNREACHABLE, record, why=f"what the cluster shows cannot be kept: {error}")'
 UNREACHED: dict[tuple[str, str], str] = {
     (
         "dispatch/decide/__init__.py",
@@ -19,6 +20,10 @@ UNREACHED: dict[tuple[str, str], str] = {
         "dispatch/next_steps/__init__.py",
         "if record.strange or record.submitted is None: → return ()",
     ): "a pass ends before it decides of such a record; `next_steps` promises it of itself",
+    (
+        "dispatch/supervisor.py",
+        TOO_LARGE,
+    ): "the simulated store takes an event of any size; a real one's refusal is tests/integration/nats/test_sizes.py's",
     (
         "projections/settled.py",
         NO_FIND,

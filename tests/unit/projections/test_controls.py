@@ -44,7 +44,6 @@ def test_the_newest_whole_value_stands() -> None:
     story.append(ControlsSet(retries=True), Reason.PERSON_CONTROLS, command="c-7", on_behalf_of="bo", note="all clear")
     standing = folded(story).standing(None)
     assert (standing.retries, standing.set_by, standing.note, standing.number) == (True, "bo", "all clear", 2)
-    assert folded(story).commands == {"c-7": story.revision}
 
 
 def test_an_entry_that_was_folded_or_stored_before_changes_nothing() -> None:
