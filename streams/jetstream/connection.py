@@ -61,6 +61,18 @@ class Connection(Client):
     def _scheme(self) -> str:
         return str(self._current_server.uri.scheme) if self._current_server is not None else ""
 
+    async def _flush_pending(self, force_flush: bool = False) -> None:  # noqa: FBT001, FBT002 - nats-py's signature
+        """Write what is pending now, not a turn of the loop later: whoever sends a request waits for its answer."""
+        if force_flush or not self.is_connected or self._transport is None:
+            await super()._flush_pending(force_flush)
+            return
+        pending, self._pending, self._pending_data_size = self._pending, [], 0
+        try:
+            self._transport.writelines(pending)
+            await self._transport.drain()  # type: ignore[no-untyped-call]
+        except OSError as error:  # as where nats-py writes: who waits for an answer is told that the connection is lost
+            await self._process_op_err(error)
+
     async def _process_msg(self, sid: int, subject: bytes, reply: bytes, data: bytes, headers: bytes | None) -> None:
         hear = self._heard.get(sid)
         if hear is None:
