@@ -14,12 +14,12 @@ from contextlib import aclosing
 from datetime import UTC, datetime, timedelta
 
 import nats.errors
-from nats.aio.msg import Msg
 
 from streams.errors import BusUnreachableError, NotPermittedError, RegressionError, StreamError, WrongStreamError
+from streams.jetstream.connection import Heard
 from streams.jetstream.layout import NANOSECONDS
 from streams.jetstream.read import pages
-from streams.jetstream.wire import ApiError, NoAnswerError, Wire, status_of
+from streams.jetstream.wire import ApiError, NoAnswerError, Wire, delivery_of, status_of
 from streams.ports import Caught, Stored
 
 HEARTBEAT_S = 1.0
@@ -109,7 +109,7 @@ class Follower:
 
     async def _consume(self) -> AsyncGenerator[Page]:
         """Messages of one consumer, until in doubt: then what was not given on yet is read again."""
-        arrived: asyncio.Queue[Msg] = asyncio.Queue()
+        arrived: asyncio.Queue[Heard] = asyncio.Queue()
         inbox = self._wire.client.new_inbox()
         delivery = 0
         async with self._wire.listening(inbox, arrived.put_nowait):
@@ -133,7 +133,7 @@ class Follower:
                 if waiting == 0:
                     page.append(Caught(revision=stored.revision))
 
-    async def _next(self, arrived: asyncio.Queue[Msg]) -> Msg | None:
+    async def _next(self, arrived: asyncio.Queue[Heard]) -> Heard | None:
         """The next message, or None when two heartbeats are missing or the connection is."""
         if not arrived.empty():
             return arrived.get_nowait()  # most of a replay: no timer a message
@@ -143,7 +143,7 @@ class Follower:
         except TimeoutError:
             return None
 
-    async def _heard(self, message: Msg, delivery: int) -> bool:
+    async def _heard(self, message: Heard, delivery: int) -> bool:
         """Answer flow control, and say whether a heartbeat agrees with what was delivered."""
         headers = message.headers or {}
         stalled = headers.get("Nats-Consumer-Stalled")
@@ -186,15 +186,9 @@ class Follower:
         return int(made["num_pending"])
 
 
-def _delivered(message: Msg) -> tuple[Stored, int, int]:
-    """A message of a consumer, its delivery number, and how many wait behind it.
-
-    From the acknowledgement subject: `$JS.ACK.<stream>.<consumer>.<tries>.<revision>.<delivery>.<time>.<waiting>`,
-    with domain and account before the stream in a later form.
-    """
-    tokens = message.reply.split(".")
-    at = 5 if len(tokens) == 9 else 7
-    revision, delivery, nanoseconds, waiting = map(int, tokens[at : at + 4])
+def _delivered(message: Heard) -> tuple[Stored, int, int]:
+    """A message of a consumer, its delivery number, and how many wait behind it."""
+    revision, delivery, nanoseconds, waiting = delivery_of(message.reply)
     stored_at = _UNIX_EPOCH + timedelta(microseconds=nanoseconds // 1000)
     stored = Stored(subject=message.subject, data=message.data, revision=revision, stored_at=stored_at)
     return stored, delivery, waiting

@@ -11,13 +11,12 @@ import functools
 import json
 from datetime import UTC, datetime
 
-from nats.aio.msg import Msg
-
 from streams import codec, subjects
 from streams.errors import BusUnreachableError, SettingsError, UndecidedError
+from streams.jetstream.connection import Heard
 from streams.jetstream.layout import COMMANDS, NANOSECONDS, PRIORITY_GROUP, WAKE, consumer_name
 from streams.jetstream.publish import put
-from streams.jetstream.wire import ApiError, NoAnswerError, Wire, status_of
+from streams.jetstream.wire import ApiError, NoAnswerError, Wire, delivery_of, status_of
 from streams.messages.commands import Command
 
 RANK_MAX = 9
@@ -34,12 +33,12 @@ _PULL_OVER = frozenset({"404", "408", "409"})
 class JetStreamDelivery:
     """One message in hand; it satisfies both `Delivery` and `WakeDelivery`."""
 
-    def __init__(self, wire: Wire, message: Msg) -> None:
+    def __init__(self, wire: Wire, message: Heard) -> None:
         self._wire = wire
         self._reply = message.reply
         self.subject = subjects.out_of_shard(message.subject)
         self.data = message.data
-        self.sequence = message.metadata.sequence.stream
+        self.sequence = delivery_of(message.reply)[0]
 
     @property
     def tenant(self) -> str:

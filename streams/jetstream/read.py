@@ -13,9 +13,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
-from nats.aio.msg import Msg
 
 from streams.errors import SettingsError
+from streams.jetstream.connection import Heard
 from streams.jetstream.wire import ApiError, NoAnswerError, Wire, status_of
 from streams.ports import Stored
 
@@ -118,7 +118,7 @@ async def _page(wire: Wire, stream: str, subject: str, start: int) -> _Page:
             last = messages[-1].revision
 
 
-def _stored(message: Msg, stream: str) -> Stored:
+def _stored(message: Heard, stream: str) -> Stored:
     headers = message.headers or {}
     try:
         return Stored(

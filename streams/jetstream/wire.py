@@ -23,11 +23,10 @@ from typing import Any, TypeVar
 
 import nats
 import nats.errors
-from nats.aio.msg import Msg
 
 from streams.addresses import shown, without_secrets
 from streams.errors import BusClosedError, BusUnreachableError, NotPermittedError, StreamError, TooLargeError
-from streams.jetstream.connection import Connection
+from streams.jetstream.connection import Connection, Heard
 from streams.jetstream.layout import OWN_API
 from streams.jetstream.settings import BusSettings, credentials
 
@@ -57,12 +56,12 @@ class Replies:
     def __init__(self, inbox: str) -> None:
         self.inbox = inbox
         self.subject = ""
-        self._arrived: asyncio.Queue[Msg | StreamError] = asyncio.Queue()
+        self._arrived: asyncio.Queue[Heard | StreamError] = asyncio.Queue()
 
-    def put(self, arrived: Msg | StreamError) -> None:
+    def put(self, arrived: Heard | StreamError) -> None:
         self._arrived.put_nowait(arrived)
 
-    async def next(self, within_s: float) -> Msg:
+    async def next(self, within_s: float) -> Heard:
         """The next answer. Raises NoAnswerError, NotPermittedError, or BusUnreachableError if nobody listens."""
         try:
             async with asyncio.timeout(within_s):
@@ -169,7 +168,7 @@ class Wire:
                 yield replies
 
     @asynccontextmanager
-    async def listening(self, subject: str, hear: Callable[[Msg], None]) -> AsyncIterator[None]:
+    async def listening(self, subject: str, hear: Callable[[Heard], None]) -> AsyncIterator[None]:
         """Give every message on `subject` to `hear`, in order. Raises BusUnreachableError while not connected."""
         try:
             subscription = await self.client.hear(subject, hear)
@@ -199,7 +198,7 @@ class Wire:
 
     async def ask(
         self, subject: str, data: bytes = b"", *, headers: dict[str, str] | None = None, within_s: float | None = None
-    ) -> Msg:
+    ) -> Heard:
         """One request and its one answer. Raises as told at the top of this file."""
         async with self.replies() as replies:
             await self.send(subject, data, replies=replies, headers=headers)
@@ -236,7 +235,7 @@ class Wire:
             await asyncio.sleep(pause_s)
             pause_s = min(0.5, pause_s * 2)
 
-    def _on_reply(self, message: Msg) -> None:
+    def _on_reply(self, message: Heard) -> None:
         replies = self._open.get(message.subject.rpartition(".")[2])
         if replies is not None:
             replies.put(message)
@@ -275,7 +274,7 @@ def _size_of(headers: dict[str, str] | None) -> int:
     return len("NATS/1.0\r\n\r\n") + sum(len(f"{k}: {v}\r\n".encode()) for k, v in headers.items())
 
 
-def status_of(message: Msg, inbox: str) -> str:
+def status_of(message: Heard, inbox: str) -> str:
     """The status of a message that is no data, such as 404; "" for data.
 
     What was stored has whatever headers its sender gave it, a status too. It is known by its subject, which is not
@@ -287,7 +286,7 @@ def status_of(message: Msg, inbox: str) -> str:
     return str(headers.get("Status", ""))
 
 
-def answer_of(message: Msg) -> dict[str, Any]:
+def answer_of(message: Heard) -> dict[str, Any]:
     """The JSON of an answer; ApiError if it is an error's, or none of JetStream's."""
     try:
         answer = json.loads(message.data)
@@ -299,3 +298,15 @@ def answer_of(message: Msg) -> dict[str, Any]:
     if fault is not None:
         raise ApiError(int(fault.get("code", 500)), int(fault.get("err_code", 0)), str(fault.get("description", "")))
     return answer
+
+
+def delivery_of(reply: str) -> tuple[int, int, int, int]:
+    """What the acknowledgement subject of a consumer's message tells.
+
+    Its stream sequence, its number among the deliveries, when it was stored in nanoseconds, how many wait behind it:
+    `$JS.ACK.<stream>.<consumer>.<tries>.<sequence>.<delivery>.<time>.<waiting>`, with domain and account before the
+    stream in a later form.
+    """
+    tokens = reply.split(".")
+    at = 5 if len(tokens) == 9 else 7
+    return int(tokens[at]), int(tokens[at + 1]), int(tokens[at + 2]), int(tokens[at + 3])
