@@ -105,7 +105,7 @@ class Connection(Client):
             return None
         return read
 
-    def _build_message(
+    def _build_message(  # called: by nats-py
         self, sid: int, subject: bytes, reply: bytes, data: bytes, headers: dict[str, str] | None
     ) -> Msg:
         """A message for whoever subscribed by nats-py's own means."""

@@ -301,7 +301,7 @@ def test_an_attestation_without_a_find_is_dated_by_the_hosts_last_word_not_by_ou
 
 def control(standing: Control | None = None, **asked: Any) -> Decided | Refused | Already:
     key = standing.cluster or "" if standing else ""
-    controls = Controls(by_cluster={key: standing} if standing else {}, commands={"c-old": 7}, number=3)
+    controls = Controls(by_cluster={key: standing} if standing else {}, number=3)
     command = SetControls(**{**FIELDS, "job": "_controls", **asked})
     return decide(record_of(Story(job="_controls")), command, Facts(now=BEGIN, controls=controls))
 
@@ -330,4 +330,7 @@ def test_a_control_that_stands_already_is_no_change() -> None:
 
 
 def test_a_control_command_typed_twice_is_one() -> None:
-    assert control(retries=Retries.OFF, command="c-old") == Already(7, 3)
+    story = Story(job="_controls").append(ControlsSet(retries=False), Reason.PERSON_CONTROLS, command="c-old")
+    again = SetControls(**{**FIELDS, "job": "_controls", "command": "c-old"}, retries=Retries.OFF)
+    decided = decide(record_of(story), again, Facts(now=BEGIN, controls=Controls()))
+    assert decided == Already(story.revision, 1)
