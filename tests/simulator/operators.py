@@ -17,7 +17,16 @@ from projections.sightings import waiting_nodes
 from streams import codec, subjects
 from streams.messages import commands
 from streams.messages.commands import Command
-from streams.messages.values import AttemptRef, Disposition, HoldSeen, MessageRef, NodeAttested, ObjectRef, Phase
+from streams.messages.values import (
+    AttemptRef,
+    Disposition,
+    HoldKind,
+    HoldSeen,
+    MessageRef,
+    NodeAttested,
+    ObjectRef,
+    Phase,
+)
 from tests.simulator.ledger import JOB, TENANT
 from tests.simulator.moves_kubeflow import KubeflowMoves
 from tests.simulator.moves_slurm import SlurmMoves
@@ -26,6 +35,7 @@ if TYPE_CHECKING:
     from tests.simulator.world import World
 
 QUEUES_FOR_EVER = timedelta(minutes=15)
+GIVES_UP_AFTER = 5  # holds that the plan asked for
 VERBS = ("submit", "cancel", "hold", "release", "requeue", "dispose", "attest", "resubmit", "repeat", "controls")
 
 
@@ -189,6 +199,8 @@ class Operators:
             if self._controls_now().standing(cluster).keeps(self.world.now):
                 return self._right_controls(cluster)
         if record.in_force and not record.over:
+            if sum(hold.kind is HoldKind.RULE for hold in record.holds.values()) > GIVES_UP_AFTER:
+                return commands.CancelJob(**base())  # its plan asks a person at each failure, and it fails each time
             return commands.ReleaseJob(**base(), instances=tuple(h.instance for h in record.in_force))
         canonical = record.canonical()
         if canonical is not None and not record.over:

@@ -163,6 +163,7 @@ class Script:
         self.world.say(self.world._tell(flight.task, flight, "gets no answer"))
         if flight.goes_on:
             self.world.orphans.append(flight)
+        self.world.watch.lost(flight.task, flight)
         self.world.resume(flight.task, None, flight.lost())
         return flight
 

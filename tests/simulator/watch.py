@@ -61,7 +61,7 @@ class Watch:
         self._before, self._after = those(laws, "before"), those(laws, "after")
         self._sent, self._landed = those(laws, "sent"), those(laws, "landed")
         self._answered, self._finished = those(laws, "answered"), those(laws, "finished")
-        self._look, self._passed = those(laws, "look"), those(laws, "passed")
+        self._look, self._passed, self._lost = those(laws, "look"), those(laws, "passed"), those(laws, "lost")
 
     # what happens
 
@@ -135,6 +135,10 @@ class Watch:
                 intent.confirmed = True
         for law in self._answered:
             law.answered(task, flight)
+
+    def lost(self, task: Task, flight: Flight) -> None:
+        for law in self._lost:
+            law.lost(task, flight)
 
     def finished(self, task: Task) -> None:
         for law in self._finished:

@@ -202,6 +202,7 @@ class World:
         if flight.goes_on and self.draws.below(4):
             self.orphans.append(flight)
         said = self._tell(task, flight, "gets no answer")
+        self.watch.lost(task, flight)
         self.resume(task, None, flight.lost())
         return said
 

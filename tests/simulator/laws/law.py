@@ -41,6 +41,9 @@ class Law:
     def answered(self, task: Task, flight: Flight) -> None:
         """A supervisor's coroutine is told of its flight's answer or error."""
 
+    def lost(self, task: Task, flight: Flight) -> None:
+        """A supervisor's coroutine is told that its flight has no answer."""
+
     def finished(self, task: Task) -> None:
         """A coroutine has come to its end."""
 

@@ -31,9 +31,18 @@ class WakeUpsDecideNothing(Law):
     _since = 0
 
     def answered(self, task: Task, flight: Flight) -> None:
-        """A look, and what was so as it was made; not one that was told late."""
-        if isinstance(flight, CallFlight) and flight.request.verb == "find" and flight.error is None:
+        """A look, and what was so as it was made; not one that was told late, nor one of which a question was not answered."""
+        if not isinstance(flight, CallFlight):
+            return
+        if flight.request.verb == "find" and flight.error is None:
             self._looked = (flight.answer, self._now()) if flight.landed_at == self.world.steps else None
+        elif flight.error is not None:
+            self.lost(task, flight)
+
+    def lost(self, task: Task, flight: Flight) -> None:
+        """A question about processes that was not answered: its pass goes by what it knew before."""
+        if isinstance(flight, CallFlight) and flight.request.verb == "ceased":
+            self._looked = None
 
     def passed(self, ended: Pass) -> None:
         """One that found nothing to do says when the next look is due. Only where every clock, and every read, tells the same."""
