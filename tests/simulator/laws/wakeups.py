@@ -7,12 +7,13 @@ nothing to do says when there may be: until then, and as long as nothing changes
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dispatch.supervisor import Pass, Result
 from streams.messages.events import Decision, Envelope, Event
 from streams.messages.values import Found
-from tests.simulator.flight import CallFlight, Flight
+from streams.subjects import CONTROLS
+from tests.simulator.flight import CallFlight, Flight, ReadFlight
 from tests.simulator.laws.law import Law
 
 if TYPE_CHECKING:
@@ -30,12 +31,20 @@ class WakeUpsDecideNothing(Law):
     _left: Versions = (0, ())
     _since = 0
 
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self._controls: dict[Task, int] = {}
+
     def answered(self, task: Task, flight: Flight) -> None:
         """A look, and what was so as it was made; not one that was told late, nor one of which a question was not answered."""
+        if isinstance(flight, ReadFlight) and flight.job == CONTROLS:
+            known = flight.answer[-1].revision if flight.error is None and flight.answer else flight.after
+            self._controls[task] = known
         if not isinstance(flight, CallFlight):
             return
         if flight.request.verb == "find" and flight.error is None:
-            self._looked = (flight.answer, self._now()) if flight.landed_at == self.world.steps else None
+            whole = flight.landed_at == self.world.steps and self._knows_controls(task)
+            self._looked = (flight.answer, self._now()) if whole else None
         elif flight.error is not None:
             self.lost(task, flight)
 
@@ -65,12 +74,17 @@ class WakeUpsDecideNothing(Law):
         flight, due_at = self.watch.flight, self._due_at
         if due_at is None or flight is None or flight.task is None or flight.task.what != "pass":
             return
-        if flight.task.found_at < self._since:
-            return  # it goes by a look that is older
+        if flight.task.found_at < self._since or not self._knows_controls(flight.task):
+            return  # it goes by a look that is older, or by older orders on retries, which bind no law
         stored, cluster = self._now()
         if (stored - 1, cluster) == self._left and self.world.now + MARGIN < due_at:
             early = (due_at - self.world.now).total_seconds()
             self.broken(f"{type(event).__name__} is appended {early:.0f} s before the next look is due")
+
+    def _knows_controls(self, task: Task) -> bool:
+        """Whether the pass has read the newest order on retries; one may come, or be lagged behind, before its look."""
+        stored = self.world.ledger.controls
+        return self._controls.get(task) == (stored[-1].revision if stored else 0)
 
     def _now(self) -> Versions:
         """What is stored, and what is true of the cluster: versions that each change raises, what it can do, its clock."""
