@@ -352,9 +352,13 @@ class Record(Value, frozen=True, kw_only=True):
             return None
         return None if self.came_to_nothing(last) else last
 
+    def newest_call(self, intent: RequeueIntent) -> CallRecord | None:
+        """The call that was last committed for this requeue; None before the first."""
+        return self.calls.get(intent.call) if intent.call is not None else None
+
     def surely_unsent(self, intent: RequeueIntent) -> bool:
         """Whether nothing of this requeue can have landed: no call of it, or its newest was refused."""
-        call = self.calls.get(intent.call) if intent.call is not None else None
+        call = self.newest_call(intent)
         return intent.call is None or (call is not None and call.reply is ReplyOutcome.REFUSED)
 
     def came_to_nothing(self, intent: RequeueIntent) -> bool:
@@ -362,7 +366,7 @@ class Record(Value, frozen=True, kw_only=True):
 
         The newest alone tells: a repeat is committed only where a Find showed that the one before had no effect.
         """
-        call = self.calls.get(intent.call) if intent.call is not None else None
+        call = self.newest_call(intent)
         return intent.dropped or (call is not None and call.reply is ReplyOutcome.REFUSED and not call.retry)
 
     def answered(self, ref: ObjectRef, run: int) -> bool:

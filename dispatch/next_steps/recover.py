@@ -148,5 +148,5 @@ def _requeue_free(situation: Situation, intent: RequeueIntent) -> bool:
     opening = (Verb.RELEASE,) if situation.capabilities.fenced_calls else (Verb.OPEN, Verb.ADMIT, Verb.RELEASE)
     if not calls.over(situation, intent.object, *opening):
         return False
-    earlier = situation.record.calls.get(intent.call) if intent.call is not None else None
+    earlier = situation.record.newest_call(intent)
     return earlier is None or calls.may_repeat(situation, earlier)

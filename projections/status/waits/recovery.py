@@ -126,7 +126,7 @@ def _requeue(picture: Picture, intent: RequeueIntent) -> Waiting:
         return Waiting(
             what=f"the pause before {name} is requeued", since=intent.at, because=(fact,), ends=(f"at {until}",)
         )
-    call = picture.record.calls.get(intent.call) if intent.call is not None else None
+    call = picture.record.newest_call(intent)
     said = f"the requeue was sent {words.stamp(call.at)}" if call is not None else "the requeue is yet to be sent"
     return Waiting(
         what=f"{name} to be back at its gate",
